@@ -1,0 +1,19 @@
+"""The bridge between Python and a pool of Node processes that run Pokémon Showdown battles."""
+
+from . import errors
+from .config import BridgeConfig, load_config
+from .journal import Player
+from .registry import ControllerRegistry
+from .room import BattleRoom, Result, Side, Update
+
+__all__ = [
+    "BattleRoom",
+    "BridgeConfig",
+    "ControllerRegistry",
+    "Player",
+    "Result",
+    "Side",
+    "Update",
+    "errors",
+    "load_config",
+]

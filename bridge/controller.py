@@ -1,0 +1,442 @@
+"""One Node process and the pipe to it: its life, its health, its traffic. Knows no battle from another."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import structlog
+
+from .command import Command
+from .config import BridgeConfig
+from .errors import ControllerDied, ControllerUnresponsive, ProtocolViolation
+from .process import NodeProcess
+from .runtime import Runtime
+from .timing import RoundTrip, RoundTrips, clock
+from .wire import PROTOCOL, Frame, LineSplitter, decode
+
+__all__ = ["Controller", "ControllerState", "Death", "Traffic"]
+
+log = structlog.get_logger("bridge.controller")
+
+
+class ControllerState(enum.Enum):
+    """Where a controller is in its life."""
+
+    STARTING = "starting"
+    WARMING = "warming"
+    READY = "ready"
+    DRAINING = "draining"
+    STOPPING = "stopping"
+    DEAD = "dead"
+
+
+_S = ControllerState
+_TRANSITIONS: Final = {
+    _S.STARTING: {_S.WARMING, _S.STOPPING, _S.DEAD},
+    _S.WARMING: {_S.READY, _S.STOPPING, _S.DEAD},
+    _S.READY: {_S.DRAINING, _S.STOPPING, _S.DEAD},
+    _S.DRAINING: {_S.STOPPING, _S.DEAD},
+    _S.STOPPING: {_S.DEAD},
+    _S.DEAD: set[ControllerState](),
+}
+
+# Signals by which a process ends through its own fault. Any other one came from outside.
+_OWN_SIGNALS: Final = {
+    signal.SIGABRT,
+    signal.SIGSEGV,
+    signal.SIGBUS,
+    signal.SIGILL,
+    signal.SIGFPE,
+    signal.SIGTRAP,
+}
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What went over the pipe."""
+
+    commands: int = 0
+    frames: int = 0
+    bytes_out: int = 0
+    bytes_in: int = 0
+    writes: int = 0
+    reads: int = 0
+
+    def add(self, other: Traffic) -> None:
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """How a controller ended, and what it held.
+
+    `in_hand` is the command it was working on, and `blamed` says whether that command is the likely cause.
+    """
+
+    error: ControllerDied
+    unanswered: list[Command]
+    in_hand: Command | None
+    blamed: bool
+
+
+@dataclass(slots=True)
+class Vitals:
+    """What the process last said of itself."""
+
+    rss: int = 0
+    heap: int = 0
+    cpu: float = 0.0
+    rooms: int = 0
+
+
+@dataclass(slots=True)
+class _Silence:
+    """How long a process has owed an answer, and the CPU time it had used at some point of that."""
+
+    since: float
+    cpu_mark: float | None = None
+
+
+@dataclass(slots=True)
+class Identity:
+    """What the process said in its first frame."""
+
+    pid: int = 0
+    node: str = ""
+    simulator: str = ""
+    turbo: bool = False
+
+
+class Controller(asyncio.Protocol):
+    """A warm Node process that runs battles."""
+
+    def __init__(
+        self,
+        number: int,
+        config: BridgeConfig,
+        runtime: Runtime,
+        *,
+        trips: RoundTrips,
+        on_beat: Callable[[Controller], None],
+        on_death: Callable[[Controller, Death], None],
+    ) -> None:
+        self.number = number
+        self.state = ControllerState.STARTING
+        self.identity = Identity()
+        self.vitals = Vitals()
+        self.traffic = Traffic()
+        self.rooms: set[str] = set()
+        self.reserved = 0
+        self.emptied = asyncio.Event()
+        self.battles = 0
+        self.started = 0.0
+        self._config = config
+        self._runtime = runtime
+        self._trips = trips
+        self._on_beat = on_beat
+        self._on_death = on_death
+        self._loop = asyncio.get_running_loop()
+        self._process: NodeProcess | None = None
+        self._transport: asyncio.Transport | None = None
+        self._splitter = LineSplitter()
+        self._hello: asyncio.Future[Frame] = self._loop.create_future()
+        self._pending: dict[int, Command] = {}
+        self._next_id = 1
+        self._outgoing: list[bytes] = []
+        self._unwritten: list[Command] = []
+        self._silence: _Silence | None = None
+        self._watch: asyncio.TimerHandle | None = None
+        self._beat: asyncio.TimerHandle | None = None
+        self._fault: ControllerDied | None = None
+        self._burial: asyncio.Task[None] | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<Controller {self.number}: pid {self.pid}, {self.state.value}, "
+            f"{len(self.rooms)} rooms, {len(self._pending)} unanswered>"
+        )
+
+    @property
+    def load(self) -> int:
+        """How many places are taken, or promised to a room that is about to come."""
+        return len(self.rooms) + self.reserved
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process else 0
+
+    def _become(self, state: ControllerState) -> None:
+        if state not in _TRANSITIONS[self.state]:
+            raise AssertionError(f"a controller cannot go from {self.state} to {state}")
+        self.state = state
+
+    # Life
+
+    async def start(self) -> None:
+        """Starts the process, greets it and warms it up. Leaves nothing behind if that fails."""
+        try:
+            async with asyncio.timeout(self._config.start_timeout):
+                self._process, channel = await NodeProcess.start(self._command_line())
+                self._process.exited.add_done_callback(lambda _: self._bury())
+                self._transport, _ = await self._loop.create_connection(lambda: self, sock=channel)
+                self._greet(await self._hello)
+                await self._warm_up()
+        except TimeoutError as error:
+            await self.stop()
+            raise ControllerUnresponsive(
+                f"Node was not ready after {self._config.start_timeout:g} s", **self._facts()
+            ) from error
+        except OSError as error:
+            await self.stop()
+            raise ControllerDied(f"cannot start {self._runtime.node}: {error.strerror}") from error
+        except BaseException:
+            await self.stop()
+            raise
+        self.started = self._loop.time()
+        self._beat = self._loop.call_later(self._config.heartbeat, self._ping)
+
+    def _command_line(self) -> list[str]:
+        return [
+            str(self._runtime.node),
+            f"--max-old-space-size={self._config.max_heap_mb}",
+            *self._config.node_arguments,
+            str(self._runtime.entry),
+            f"--simulator={self._runtime.simulator}",
+            f"--max-frame={self._config.max_frame_mb * 1_000_000}",
+            *(() if self._config.timing else ("--no-timing",)),
+        ]
+
+    def _greet(self, frame: Frame) -> None:
+        hello = frame.get("hello")
+        if not isinstance(hello, dict) or hello.get("protocol") != PROTOCOL:
+            raise ProtocolViolation(
+                f"Node speaks protocol {hello and hello.get('protocol')}, not {PROTOCOL}", pid=self.pid
+            )
+        self.identity = Identity(
+            pid=hello["pid"], node=hello["node"], simulator=hello["simulator"], turbo=hello["turbo"]
+        )
+
+    async def _warm_up(self) -> None:
+        self._become(ControllerState.WARMING)
+        if self._config.warmup_battles:
+            frame = await self.ask(
+                "warm", format=self._config.warmup_format, battles=self._config.warmup_battles
+            )
+            self._note_vitals(frame)
+        self._become(ControllerState.READY)
+
+    def drain(self) -> None:
+        """Takes no more rooms; those that are here go on."""
+        self._become(ControllerState.DRAINING)
+
+    async def stop(self) -> None:
+        """Ends the process and waits until it is gone."""
+        if self.state is not ControllerState.DEAD and self.state is not ControllerState.STOPPING:
+            self._become(ControllerState.STOPPING)
+        if self._process is not None:
+            await self._process.stop(self._config.terminate_timeout)
+            self._bury()
+        if self._burial is not None:
+            await asyncio.shield(self._burial)
+
+    def condemn(self, error: ControllerDied) -> None:
+        """Kills the process for a fault; what it held is dealt with as after any death."""
+        self._fault = self._fault or error
+        if self._process is not None:
+            self._process.kill()
+
+    def _bury(self) -> None:
+        if self._burial is None:
+            self._burial = self._loop.create_task(self._after_death())
+
+    async def _after_death(self) -> None:
+        assert self._process is not None
+        process = self._process
+        process.kill()
+        status = await asyncio.shield(process.exited)
+        for timer in (self._watch, self._beat):
+            if timer is not None:
+                timer.cancel()
+        if self._transport is not None:
+            self._transport.abort()
+        expected = self.state is ControllerState.STOPPING
+        self._become(ControllerState.DEAD)
+        in_hand = self._pending.get(process.last_command())
+        unanswered = list(self._pending.values())
+        self._pending.clear()
+        error = self._fault or ControllerDied(_explain(status), **self._facts())
+        process.close()
+        if not self._hello.done():
+            self._hello.set_exception(error)
+            self._hello.exception()
+        if not expected:
+            log.warning("controller died", pid=self.pid, cause=error.message, rooms=len(self.rooms))
+        blamed = in_hand is not None and not expected and self._is_own_fault(status)
+        self._on_death(self, Death(error, unanswered, in_hand, blamed))
+
+    def _is_own_fault(self, status: int) -> bool:
+        if self._fault is not None:
+            return isinstance(self._fault, ControllerUnresponsive) and not self._fault.held
+        return status >= 0 or -status in _OWN_SIGNALS
+
+    def _facts(self) -> dict[str, Any]:
+        if self._process is None:
+            return {}
+        exited = self._process.exited
+        return {
+            "pid": self.pid,
+            "exit_status": exited.result() if exited.done() else None,
+            "stderr": self._process.output_tail,
+        }
+
+    # Traffic
+
+    def send(self, command: Command) -> None:
+        """Adds a command to the next write."""
+        number = self._next_id
+        self._next_id = number + 1
+        self._pending[number] = command
+        self._unwritten.append(command)
+        self._outgoing.append(command.line(number))
+        if len(self._outgoing) == 1:
+            self._loop.call_soon(self._flush)
+        if self._silence is None:
+            self._expect_answer()
+
+    async def ask(self, operation: str, **fields: Any) -> Frame:
+        """Sends a command that concerns no room and waits for its answer."""
+        answer: asyncio.Future[Frame] = self._loop.create_future()
+
+        def answered(command: Command, frame: Frame) -> None:
+            if not answer.done():
+                answer.set_result(frame)
+
+        self.send(Command(operation, fields, answered=answered, issued=clock()))
+        assert self._process is not None
+        await asyncio.wait((answer, self._process.exited), return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            raise ControllerDied(_explain(self._process.exited.result()), **self._facts())
+        frame = answer.result()
+        if "error" in frame:
+            raise ProtocolViolation(
+                f"Node refused {operation}: {frame['error']['message']}", pid=self.pid
+            )
+        return frame
+
+    def _flush(self) -> None:
+        outgoing = self._outgoing
+        self._outgoing = []
+        unwritten = self._unwritten
+        self._unwritten = []
+        if self._transport is None or self._transport.is_closing():
+            return
+        data = b"".join(outgoing)
+        self.traffic.commands += len(outgoing)
+        self.traffic.bytes_out += len(data)
+        self.traffic.writes += 1
+        written = clock()
+        for command in unwritten:
+            command.written = written
+        self._transport.write(data)
+
+    def data_received(self, data: bytes) -> None:
+        arrived = clock()
+        traffic = self.traffic
+        traffic.reads += 1
+        traffic.bytes_in += len(data)
+        for line in self._splitter.feed(data):
+            try:
+                frame = decode(line)
+                self._dispatch(frame, arrived)
+            except ProtocolViolation as violation:
+                self.condemn(ControllerDied(f"killed: {violation.message}", **self._facts()))
+                return
+            traffic.frames += 1
+        self._silence = None
+        if self._pending:
+            self._expect_answer()
+
+    def _dispatch(self, frame: Frame, arrived: int) -> None:
+        decoded = clock()
+        if "ack" not in frame:
+            if self._hello.done():
+                raise ProtocolViolation(f"Node sent a frame that answers nothing: {frame}"[:300])
+            self._hello.set_result(frame)
+            return
+        command = self._pending.pop(frame["ack"], None)
+        if command is None:
+            # A line that was no command, or one that its room has withdrawn.
+            return
+        command.answered(command, frame)
+        stamps = frame.get("t")
+        if stamps is not None:
+            self._trips.record(
+                command.operation,
+                RoundTrip(command.issued, command.written, *stamps, arrived, decoded, clock()),
+            )
+
+    def withdraw(self, commands: set[Command]) -> list[Command]:
+        """Forgets unanswered commands of a room that leaves; returns them in the order they were sent."""
+        withdrawn = {number: c for number, c in self._pending.items() if c in commands}
+        for number in withdrawn:
+            del self._pending[number]
+        return list(withdrawn.values())
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._bury()
+
+    # Health
+
+    def _expect_answer(self) -> None:
+        self._silence = _Silence(self._loop.time())
+        if self._watch is None and self.state in (ControllerState.READY, ControllerState.DRAINING):
+            self._watch = self._loop.call_later(self._config.response_timeout / 2, self._check)
+
+    def _check(self) -> None:
+        self._watch = None
+        silence = self._silence
+        if silence is None or self._process is None:
+            return
+        now = self._loop.time()
+        patience = self._config.response_timeout
+        overdue = now - silence.since
+        if overdue >= patience / 2:
+            if silence.cpu_mark is None:
+                silence.cpu_mark = self._process.cpu_seconds()
+            held = self._process.is_stopped()
+            busy = self._process.cpu_seconds() - silence.cpu_mark
+            if overdue >= patience and (held or busy >= patience / 2 or overdue >= 4 * patience):
+                self.condemn(self._unresponsive(overdue, held))
+                return
+        next_look = patience / 2 - overdue if overdue < patience / 2 else patience / 4
+        self._watch = self._loop.call_later(max(next_look, 0.01), self._check)
+
+    def _unresponsive(self, overdue: float, held: bool) -> ControllerUnresponsive:
+        state = "it was stopped" if held else "it was busy"
+        return ControllerUnresponsive(
+            f"Node did not answer for {overdue:.1f} s ({state})", held=held, **self._facts()
+        )
+
+    def _ping(self) -> None:
+        self._beat = None
+        self.send(Command("ping", {}, answered=self._ponged, issued=clock()))
+
+    def _ponged(self, command: Command, frame: Frame) -> None:
+        self._note_vitals(frame)
+        self._beat = self._loop.call_later(self._config.heartbeat, self._ping)
+        self._on_beat(self)
+
+    def _note_vitals(self, frame: Frame) -> None:
+        self.vitals = Vitals(frame["rss"], frame["heap"], frame["cpu"], frame["rooms"])
+
+
+def _explain(status: int) -> str:
+    if status < 0:
+        return f"Node was ended by {signal.Signals(-status).name}"
+    return f"Node exited with status {status}"

@@ -1,0 +1,118 @@
+"""The errors of the bridge, named by cause.
+
+Every error carries what a bug report needs: the room tag, the controller's pid and, where a process
+died, how it ended and the last lines it wrote to stderr.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "BattlePoisoned",
+    "BattleRejected",
+    "BridgeError",
+    "ChoiceRejected",
+    "ConfigError",
+    "ControllerDied",
+    "ControllerUnresponsive",
+    "InstallationFailed",
+    "PoolExhausted",
+    "ProtocolViolation",
+    "RegistryClosed",
+    "RoomClosed",
+    "StaleChoice",
+]
+
+
+class BridgeError(Exception):
+    """The base of every error that the bridge raises on purpose."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        room: str | None = None,
+        pid: int | None = None,
+        exit_status: int | None = None,
+        stderr: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.room = room
+        self.pid = pid
+        self.exit_status = exit_status
+        self.stderr = stderr
+
+    def __str__(self) -> str:
+        facts = [
+            f"{name}={value}"
+            for name, value in (
+                ("room", self.room),
+                ("pid", self.pid),
+                ("exit_status", self.exit_status),
+            )
+            if value is not None
+        ]
+        text = f"{self.message} [{', '.join(facts)}]" if facts else self.message
+        return f"{text}\n{self.stderr.rstrip()}" if self.stderr else text
+
+
+class ConfigError(BridgeError):
+    """Raised when a setting is unknown, of the wrong type or out of range."""
+
+
+class InstallationFailed(BridgeError):
+    """Raised when Node or the simulator is missing and could not be installed."""
+
+
+class PoolExhausted(BridgeError):
+    """Raised when no controller had a free place before the deadline of `open`."""
+
+
+class RegistryClosed(BridgeError):
+    """Raised when a registry is used before it was started or after it began to close."""
+
+
+class RoomClosed(BridgeError):
+    """Raised when a room is used after `close()`, or while the registry closes under it."""
+
+
+class ControllerDied(BridgeError):
+    """Raised when a Node process ended and the work it held could not be moved elsewhere."""
+
+
+class ControllerUnresponsive(ControllerDied):
+    """Raised when a Node process is alive but did not answer in time, and was killed for it.
+
+    `held` says that it could not have answered, because a signal or a debugger had stopped it.
+    """
+
+    def __init__(self, message: str, *, held: bool = False, **facts: Any) -> None:
+        super().__init__(message, **facts)
+        self.held = held
+
+
+class BattleRejected(BridgeError):
+    """Raised when a battle cannot start: unknown format, illegal team, unusable name or seed."""
+
+
+class ChoiceRejected(BridgeError):
+    """Raised when the simulator, or the room, refuses a choice; the battle waits for another one."""
+
+
+class StaleChoice(ChoiceRejected):
+    """Raised when a choice names a request that is not the side's current one, or answers it twice."""
+
+
+class BattlePoisoned(BridgeError):
+    """Raised when a battle broke two controllers; `input_log` names the file that reproduces it."""
+
+    def __init__(self, message: str, *, input_log: Path, **facts: Any) -> None:
+        super().__init__(message, **facts)
+        self.input_log = input_log
+
+
+class ProtocolViolation(BridgeError):
+    """Raised when the two ends of a pipe do not understand each other."""

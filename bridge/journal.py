@@ -1,0 +1,95 @@
+"""Everything that decides how a battle goes: format, seeds, players and moves. Enough to play it again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from .wire import Frame
+
+__all__ = ["Journal", "Move", "Player", "SideId"]
+
+SideId = Literal["p1", "p2"]
+Move = tuple[Literal["choose", "forfeit"], SideId, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """Who sits in a seat. The team is packed or export text; formats with random teams take none."""
+
+    name: str
+    team: str | None = None
+    seed: str | None = None
+
+    def as_field(self) -> dict[str, Any]:
+        return {"name": self.name, "team": self.team, "seed": self.seed}
+
+
+@dataclass(slots=True)
+class Journal:
+    """One battle from its start to now.
+
+    A move is in here if the simulator accepted it, or if it refused it but asked again, because then it knows
+    more than before. Replaying the journal therefore leads to the same state, request numbers included.
+    """
+
+    format: str
+    seed: str
+    p1: Player
+    p2: Player
+    moves: list[Move] = field(default_factory=list)
+
+    def opening(self, tag: str) -> Frame:
+        """The fields of the command that starts the battle."""
+        return {
+            "room": tag,
+            "format": self.format,
+            "seed": self.seed,
+            "p1": self.p1.as_field(),
+            "p2": self.p2.as_field(),
+        }
+
+    def copy(self) -> Journal:
+        return replace(self, moves=self.moves.copy())
+
+    def settle_teams(self, teams: list[str | None]) -> None:
+        """Takes over the teams as the simulator packed them, so that a replay need not validate again."""
+        self.p1 = replace(self.p1, team=teams[0])
+        self.p2 = replace(self.p2, team=teams[1])
+
+    def input_log(self) -> str:
+        """The battle in the simulator's own input language, as its `simulate-battle` reads it."""
+        start = json.dumps({"formatid": self.format, "seed": self.seed})
+        lines = [f">start {start}"]
+        for side, player in (("p1", self.p1), ("p2", self.p2)):
+            fields = {k: v for k, v in player.as_field().items() if v is not None}
+            lines.append(f">player {side} {json.dumps(fields)}")
+        for operation, side, choice in self.moves:
+            lines.append(f">forcelose {side}" if operation == "forfeit" else f">{side} {choice}")
+        return "\n".join(lines) + "\n"
+
+    @classmethod
+    def from_input_log(cls, text: str) -> Journal:
+        """The journal that `input_log` wrote; comments start with a hash."""
+        start: dict[str, str] = {}
+        players: dict[str, Player] = {}
+        moves: list[Move] = []
+        for number, line in enumerate(text.splitlines(), start=1):
+            if not line or line.startswith("#"):
+                continue
+            word, _, rest = line.removeprefix(">").partition(" ")
+            if word == "start":
+                start = json.loads(rest)
+            elif word == "player":
+                side, _, fields = rest.partition(" ")
+                players[side] = Player(**json.loads(fields))
+            elif word == "p1" or word == "p2":
+                moves.append(("choose", word, rest))
+            elif word == "forcelose" and (rest == "p1" or rest == "p2"):
+                moves.append(("forfeit", rest, ""))
+            else:
+                raise ValueError(f"line {number} of the input log is not understood: {line[:80]}")
+        if not start or len(players) != 2:
+            raise ValueError("the input log does not start a battle of two players")
+        return cls(start["formatid"], start["seed"], players["p1"], players["p2"], moves)

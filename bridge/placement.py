@@ -1,0 +1,71 @@
+"""The decisions of the pool, as pure functions of plain data; the registry acts on them."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .config import BridgeConfig
+
+__all__ = ["Limits", "Reading", "backoff", "place", "reason_to_recycle"]
+
+
+def place(loads: Sequence[int], waiting: int, capacity: int) -> list[int]:
+    """Which controller each of the first rooms in line goes to: always the least loaded one.
+
+    `loads` are the rooms on each ready controller. The answer is shorter than `waiting` when places run out.
+    """
+    heap = [(load, index) for index, load in enumerate(loads) if load < capacity]
+    heapq.heapify(heap)
+    placed: list[int] = []
+    while heap and len(placed) < waiting:
+        load, index = heap[0]
+        placed.append(index)
+        if load + 1 < capacity:
+            heapq.heapreplace(heap, (load + 1, index))
+        else:
+            heapq.heappop(heap)
+    return placed
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When one controller has done enough; 0 means never."""
+
+    battles: float
+    memory: float
+    age: float
+
+    @classmethod
+    def draw(cls, config: BridgeConfig, chance: float) -> Limits:
+        """The configured limits, less a share of the jitter that `chance`, in [0, 1), decides."""
+        factor = 1 - config.recycle_jitter * chance
+        return cls(
+            battles=config.recycle_battles * factor,
+            memory=config.recycle_memory_mb * 1e6 * factor,
+            age=config.recycle_age * factor,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a controller has done so far."""
+
+    battles: int
+    memory: int
+    age: float
+
+
+def reason_to_recycle(reading: Reading, limits: Limits) -> str | None:
+    """The first limit that a controller has reached, if any."""
+    for name in ("battles", "memory", "age"):
+        limit = getattr(limits, name)
+        if limit and getattr(reading, name) >= limit:
+            return name
+    return None
+
+
+def backoff(failures: int, config: BridgeConfig) -> float:
+    """How long to wait after so many failed starts in a row."""
+    return min(config.backoff_cap, config.backoff_base * 2.0 ** (failures - 1))

@@ -1,0 +1,145 @@
+"""One Node process as the operating system sees it: start, signal, wait, and what it wrote to stderr."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import struct
+import subprocess
+import tempfile
+from collections import deque
+from collections.abc import Sequence
+from typing import cast
+
+import psutil
+
+__all__ = ["NodeProcess"]
+
+_STDERR_KEPT = 16 * 1024
+
+
+class NodeProcess(asyncio.SubprocessProtocol):
+    """A child with a duplex socket for frames, a lifeline on stdin, and a flight recorder.
+
+    stdout and stderr share one pipe, of which only the tail is kept: whatever the simulator prints can
+    neither corrupt the frames nor fill a buffer. The recorder is a file of eight bytes in which the child
+    notes the command it is working on; it can be read after the child's death.
+    """
+
+    def __init__(self) -> None:
+        self.pid = 0
+        self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._output: deque[bytes] = deque()
+        self._output_size = 0
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._recorder = _open_recorder()
+
+    def __repr__(self) -> str:
+        state = f"exited {self.exited.result()}" if self.exited.done() else "running"
+        return f"<NodeProcess: pid {self.pid}, {state}>"
+
+    @classmethod
+    async def start(cls, command: Sequence[str]) -> tuple[NodeProcess, socket.socket]:
+        """Starts `command`, with --channel and --recorder added, and returns our end of its channel."""
+        ours, theirs = socket.socketpair()
+        process = cls()
+        try:
+            with theirs:
+                transport, _ = await asyncio.get_running_loop().subprocess_exec(
+                    lambda: process,
+                    *command,
+                    f"--channel={theirs.fileno()}",
+                    f"--recorder={process._recorder}",
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=(theirs.fileno(), process._recorder),
+                )
+        except BaseException:
+            ours.close()
+            os.close(process._recorder)
+            raise
+        process.pid = transport.get_pid() or 0
+        ours.setblocking(False)
+        return process, ours
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._output.append(data[-_STDERR_KEPT:])
+        self._output_size += len(self._output[-1])
+        while self._output_size - len(self._output[0]) >= _STDERR_KEPT:
+            self._output_size -= len(self._output.popleft())
+
+    def process_exited(self) -> None:
+        assert self._transport is not None
+        status = self._transport.get_returncode()
+        if not self.exited.done():
+            self.exited.set_result(-1 if status is None else status)
+
+    @property
+    def output_tail(self) -> str:
+        """The end of what the process printed."""
+        return b"".join(self._output)[-_STDERR_KEPT:].decode("utf-8", "replace")
+
+    def last_command(self) -> int:
+        """The id of the command the process is, or was when it died, working on; 0 for none."""
+        noted = os.pread(self._recorder, 8, 0)
+        return int(struct.unpack("<d", noted)[0]) if len(noted) == 8 else 0
+
+    def is_stopped(self) -> bool:
+        """Whether a signal or a debugger holds the process still."""
+        try:
+            return bool(psutil.Process(self.pid).status() in _HELD)
+        except psutil.NoSuchProcess:
+            return False
+
+    def cpu_seconds(self) -> float:
+        """User and system time used so far; 0 if the process is gone."""
+        try:
+            times = psutil.Process(self.pid).cpu_times()
+        except psutil.NoSuchProcess:
+            return 0.0
+        return float(times.user + times.system)
+
+    def terminate(self) -> None:
+        if self._transport is not None and not self.exited.done():
+            with contextlib.suppress(ProcessLookupError):
+                self._transport.terminate()
+
+    def kill(self) -> None:
+        if self._transport is not None and not self.exited.done():
+            with contextlib.suppress(ProcessLookupError):
+                self._transport.kill()
+
+    async def stop(self, patience: float) -> int:
+        """Ends the process: SIGTERM, then SIGKILL after `patience` seconds. Returns how it exited."""
+        self.terminate()
+        try:
+            async with asyncio.timeout(patience):
+                await asyncio.shield(self.exited)
+        except TimeoutError:
+            self.kill()
+            await asyncio.shield(self.exited)
+        return self.exited.result()
+
+    def close(self) -> None:
+        """Gives back the descriptors of a process that has exited."""
+        if self._transport is not None:
+            self._transport.close()
+            self._transport = None
+            os.close(self._recorder)
+
+
+_HELD = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+
+
+def _open_recorder() -> int:
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("maple-flight-recorder")
+    descriptor, path = tempfile.mkstemp(prefix="maple-flight-recorder-")
+    os.unlink(path)
+    return descriptor

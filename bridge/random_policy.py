@@ -1,0 +1,132 @@
+"""A seeded policy that picks a random legal choice.
+
+node/lib/random-policy.js is its twin: the same seed and requests give the same choices in both languages,
+so that benchmarks with and without IPC play the very same battles. Change both or neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["RandomPolicy"]
+
+Request = dict[str, Any]
+
+_AIMS: dict[str, tuple[Callable[[int], str], ...]] = {
+    "normal": (lambda _: " +1", lambda _: " +2"),
+    "any": (lambda _: " +1", lambda _: " +2"),
+    "adjacentFoe": (lambda _: " +1", lambda _: " +2"),
+    "adjacentAlly": (lambda slot: f" -{2 - slot}",),
+    "adjacentAllyOrSelf": (lambda slot: f" -{slot + 1}", lambda slot: f" -{2 - slot}"),
+}
+_GIMMICKS = (
+    ("canMegaEvo", "mega"),
+    ("canMegaEvoX", "megax"),
+    ("canMegaEvoY", "megay"),
+    ("canUltraBurst", "ultra"),
+    ("canTerastallize", "terastallize"),
+)
+_ONCE = frozenset(("mega", "megax", "megay", "ultra", "zmove", "dynamax", "terastallize"))
+
+
+class RandomPolicy:
+    """Chooses uniformly among the choices that a request shows as legal."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, seed: int) -> None:
+        if not 0 < seed < 1 << 32:
+            raise ValueError(f"the seed of a policy is a positive number of 32 bits, not {seed}")
+        self._state = seed
+
+    def choose(self, request: Request) -> str:
+        """A choice for a request that is not a wait."""
+        if request.get("teamPreview"):
+            return self._order(request)
+        forced = request.get("forceSwitch")
+        taken: set[str] = set()
+        spent: set[str] = set()
+        chosen = []
+        for slot in range(len(forced or request["active"])):
+            if forced:
+                options = _replacements(request, slot, taken)
+            else:
+                options = _actions(request, slot, taken, spent)
+            option = options[self._below(len(options))] if options else "pass"
+            word = option[option.rfind(" ") + 1 :]
+            if option.startswith("switch"):
+                taken.add(word)
+            elif word in _ONCE:
+                spent.add(word)
+            chosen.append(option)
+        return ", ".join(chosen)
+
+    def _below(self, n: int) -> int:
+        """A number in [0, n), from a 32-bit xorshift."""
+        x = self._state
+        x ^= (x << 13) & 0xFFFFFFFF
+        x ^= x >> 17
+        x ^= (x << 5) & 0xFFFFFFFF
+        self._state = x
+        return x % n
+
+    def _order(self, request: Request) -> str:
+        slots = list(range(1, len(request["side"]["pokemon"]) + 1))
+        for i in range(len(slots) - 1, 0, -1):
+            j = self._below(i + 1)
+            slots[i], slots[j] = slots[j], slots[i]
+        size = request.get("maxChosenTeamSize") or len(slots)
+        return "team " + ",".join(map(str, slots[:size]))
+
+
+def _replacements(request: Request, slot: int, taken: set[str]) -> list[str]:
+    if not request["forceSwitch"][slot]:
+        return []
+    return _bench(request, taken, fainted=bool(request["side"]["pokemon"][slot].get("reviving")))
+
+
+def _bench(request: Request, taken: set[str], *, fainted: bool) -> list[str]:
+    return [
+        f"switch {number}"
+        for number, pokemon in enumerate(request["side"]["pokemon"], start=1)
+        if not pokemon["active"]
+        and pokemon["condition"].endswith(" fnt") is fainted
+        and str(number) not in taken
+    ]
+
+
+def _actions(request: Request, slot: int, taken: set[str], spent: set[str]) -> list[str]:
+    active = request["active"][slot]
+    pokemon = request["side"]["pokemon"][slot]
+    if not active or pokemon["condition"].endswith(" fnt") or pokemon.get("commanding"):
+        return []
+    single = len(request["active"]) == 1
+    gimmicks = [word for key, word in _GIMMICKS if active.get(key) and word not in spent]
+    can_dynamax = active.get("canDynamax")
+    max_moves = active.get("maxMoves", {}).get("maxMoves") or ()
+    z_moves = active.get("canZMove") or ()
+    options = []
+    for index, move in enumerate(active["moves"]):
+        if move.get("disabled"):
+            continue
+        name = f"move {index + 1}"
+        max_move = max_moves[index] if index < len(max_moves) else None
+        target = max_move["target"] if max_move and not can_dynamax else move.get("target")
+        for aim in _aims(target, slot, single):
+            options.append(name + aim)
+            for word in gimmicks:
+                options.append(f"{name}{aim} {word}")
+        z_move = z_moves[index] if index < len(z_moves) else None
+        if z_move and "zmove" not in spent:
+            options.extend(f"{name}{aim} zmove" for aim in _aims(z_move["target"], slot, single))
+        if can_dynamax and max_move and "dynamax" not in spent:
+            options.extend(f"{name}{aim} dynamax" for aim in _aims(max_move["target"], slot, single))
+    if not active.get("trapped"):
+        options.extend(_bench(request, taken, fainted=False))
+    return options
+
+
+def _aims(target: str | None, slot: int, single: bool) -> list[str]:
+    makers = None if single or target is None else _AIMS.get(target)
+    return [make(slot) for make in makers] if makers else [""]

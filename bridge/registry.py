@@ -1,0 +1,574 @@
+"""The pool: owns the controllers, places rooms on them, replaces the dead and moves what they held."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import re
+from collections import deque
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from . import seeds
+from .config import BridgeConfig, load_config
+from .controller import Controller, ControllerState, Death, Traffic
+from .errors import BattlePoisoned, BridgeError, PoolExhausted, RegistryClosed, RoomClosed
+from .journal import Journal, Player
+from .placement import Limits, Reading, backoff, place, reason_to_recycle
+from .room import BattleRoom
+from .runtime import Runtime, find_runtime
+from .timing import RoundTrips
+
+__all__ = ["ControllerRegistry"]
+
+log = structlog.get_logger("bridge.registry")
+
+_STRIKES = 2
+# A room in whose hands controllers die of signals from outside, again and again without a step forward,
+# may be what makes somebody send them (the kernel, for memory). Innocent rooms never get this far.
+_DEATHS_IN_HAND = 10
+_QUIET = 1.0
+
+
+@dataclass(slots=True)
+class Counters:
+    """What has happened since the registry started."""
+
+    starts: int = 0
+    failed_starts: int = 0
+    deaths: int = 0
+    recycled: dict[str, int] = field(default_factory=dict)
+    battles_opened: int = 0
+    battles_ended: int = 0
+    battles_moved: int = 0
+    battles_poisoned: int = 0
+    decisions: int = 0
+    turns: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Berth:
+    """A place in the pool; it outlives the controllers that fill it."""
+
+    number: int
+    controller: Controller | None = None
+    limits: Limits | None = None
+    failures: int = 0
+    recycle: str | None = None
+    attention: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class ControllerRegistry:
+    """A pool of warm Node processes that run battles.
+
+    >>> async with ControllerRegistry(pool=8) as registry:
+    ...     room = await registry.open("gen9randombattle", seed=7)
+    """
+
+    def __init__(self, config: BridgeConfig | str | Path | None = None, **settings: Any) -> None:
+        base = load_config(config) if isinstance(config, str | Path) else config or BridgeConfig()
+        self.config = base.replace(**settings) if settings else base
+        self.max_frame = self.config.max_frame_mb * 1_000_000
+        self.runtime: Runtime | None = None
+        self.counters = Counters()
+        self.trips = RoundTrips()
+        self._progress: Callable[[str], None] | None = None
+        self._retired = Traffic()
+        self._berths: list[Berth] = []
+        self._rooms: dict[str, BattleRoom] = {}
+        self._moving: deque[BattleRoom] = deque()
+        self._waiting: deque[asyncio.Future[Controller]] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._emptied = asyncio.Event()
+        self._room_number = 0
+        self._controller_number = 0
+        self._started = 0.0
+        self._sweep: asyncio.TimerHandle | None = None
+        self._failure: BridgeError | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._open = False
+
+    def __repr__(self) -> str:
+        state = "open" if self._open else "closed" if self._closing else "not started"
+        return (
+            f"<ControllerRegistry: {state}, {len(self._ready())} of {self.config.pool} ready, "
+            f"{len(self._rooms)} rooms, {len(self._moving)} moving, {len(self._waiting)} waiting>"
+        )
+
+    async def __aenter__(self) -> ControllerRegistry:
+        await self.start()
+        return self
+
+    async def __aexit__(self, kind: object, error: object, trace: object) -> None:
+        await self.close(drain=kind is None)
+
+    # Life
+
+    async def start(self, progress: Callable[[str], None] | None = None) -> None:
+        """Brings the pool up: the first controller alone, so that a broken set-up fails at once, then the rest."""
+        if self._started:
+            raise RegistryClosed("a registry is started once")
+        loop = asyncio.get_running_loop()
+        self._started = loop.time()
+        self._progress = progress
+        self.runtime = await asyncio.to_thread(find_runtime, self.config.node, progress=progress)
+        self._berths = [Berth(number) for number in range(self.config.pool)]
+        try:
+            await self._fill(self._berths[0])
+            async with asyncio.TaskGroup() as group:
+                for berth in self._berths[1:]:
+                    group.create_task(self._fill(berth))
+        except BaseException as error:
+            await self.close(drain=False)
+            if isinstance(error, BaseExceptionGroup):
+                raise error.exceptions[0] from None
+            raise
+        self._open = True
+        for berth in self._berths:
+            self._spawn(self._keep(berth))
+        self._schedule_sweep()
+
+    async def close(self, *, drain: bool = True) -> None:
+        """Lets battles that are being played end, for a while, then ends every process and task."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close(drain))
+        await asyncio.shield(self._closing)
+
+    async def _close(self, drain: bool) -> None:
+        self._open = False
+        error = self._failure or RegistryClosed("the registry is closed")
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_exception(error)
+        if drain and self._failure is None:
+            await self._drain()
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for room in list(self._rooms.values()):
+            room.fail(RoomClosed("the registry was closed", room=room.tag))
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        controllers = [berth.controller for berth in self._berths if berth.controller]
+        await asyncio.gather(*(controller.stop() for controller in controllers))
+
+    async def _drain(self) -> None:
+        """Waits for battles that somebody plays; a room that was not touched for a second is not waited for."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.config.drain_timeout
+        while self._rooms:
+            quiet = max(room.last_active for room in self._rooms.values()) + _QUIET
+            until = min(deadline, quiet)
+            if until <= loop.time():
+                log.warning("closing with battles under way", rooms=len(self._rooms))
+                return
+            self._emptied.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(until):
+                    await self._emptied.wait()
+
+    def _fail(self, error: BridgeError) -> None:
+        """The pool cannot be kept up: everybody who waits is told why."""
+        log.error("the pool cannot be kept up", cause=str(error))
+        self._failure = error
+        for room in list(self._rooms.values()):
+            room.fail(error)
+        self._closing = self._closing or asyncio.create_task(self._close(drain=False))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # Berths
+
+    async def _keep(self, berth: Berth) -> None:
+        """Keeps a berth filled: replaces a controller that died, and one that is due, by a warm one."""
+        while True:
+            await berth.attention.wait()
+            berth.attention.clear()
+            former = berth.controller
+            reason, berth.recycle = berth.recycle, None
+            alive = former is not None and former.state is ControllerState.READY
+            if alive and reason is None:
+                continue
+            try:
+                await self._fill(berth)
+            except BridgeError as error:
+                self._fail(error)
+                return
+            if former is not None and alive and reason is not None:
+                self.counters.recycled[reason] = self.counters.recycled.get(reason, 0) + 1
+                self._spawn(self._retire(former, reason))
+
+    async def _fill(self, berth: Berth) -> None:
+        while True:
+            try:
+                controller = await self._start_controller()
+            except BridgeError:
+                self.counters.failed_starts += 1
+                berth.failures += 1
+                # Before the pool is up, a controller that does not come up is a broken installation.
+                if not self._open or berth.failures >= self.config.start_attempts:
+                    raise
+                await asyncio.sleep(backoff(berth.failures, self.config))
+            else:
+                break
+        berth.failures = 0
+        berth.controller = controller
+        berth.limits = Limits.draw(self.config, random.random())
+        if self._progress is not None:
+            self._progress(f"{len(self._ready())} of {self.config.pool} controllers are warm")
+        self._pump()
+
+    async def _start_controller(self) -> Controller:
+        assert self.runtime is not None
+        self._controller_number += 1
+        controller = Controller(
+            self._controller_number,
+            self.config,
+            self.runtime,
+            trips=self.trips,
+            on_beat=self._on_beat,
+            on_death=self._on_death,
+        )
+        self.counters.starts += 1
+        await controller.start()
+        return controller
+
+    async def _retire(self, controller: Controller, reason: str) -> None:
+        """Lets the battles of a replaced controller end, moves those that do not, and ends it."""
+        log.info("recycling", pid=controller.pid, reason=reason, rooms=len(controller.rooms))
+        try:
+            if controller.state is ControllerState.READY:
+                controller.drain()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self.config.drain_timeout):
+                        await controller.emptied.wait()
+                for room in self._rooms_on(controller):
+                    if not room.is_over:
+                        room.withdraw()
+                        self._vacate(room, controller)
+                        self._line_up(room)
+        finally:
+            await controller.stop()
+            self._retired.add(controller.traffic)
+
+    def _ready(self) -> list[Controller]:
+        return [
+            berth.controller
+            for berth in self._berths
+            if berth.controller is not None and berth.controller.state is ControllerState.READY
+        ]
+
+    def _berth_of(self, controller: Controller) -> Berth | None:
+        return next((berth for berth in self._berths if berth.controller is controller), None)
+
+    def _on_beat(self, controller: Controller) -> None:
+        self._consider_recycling(controller)
+
+    def _consider_recycling(self, controller: Controller) -> None:
+        berth = self._berth_of(controller)
+        if berth is None or berth.limits is None or berth.recycle is not None:
+            return
+        age = asyncio.get_running_loop().time() - controller.started
+        reading = Reading(controller.battles, controller.vitals.rss, age)
+        berth.recycle = reason_to_recycle(reading, berth.limits)
+        if berth.recycle is not None:
+            berth.attention.set()
+
+    def _on_death(self, controller: Controller, death: Death) -> None:
+        rooms = self._rooms_on(controller)
+        berth = self._berth_of(controller)
+        if berth is not None:
+            self.counters.deaths += 1
+            self._retired.add(controller.traffic)
+            berth.attention.set()
+        if death.in_hand is not None:
+            self._blame(death)
+        for room in rooms:
+            self._vacate(room, controller)
+            if room.is_over:
+                room.controller_gone()
+            else:
+                self._line_up(room, death.error)
+        self._pump()
+
+    def _blame(self, death: Death) -> None:
+        assert death.in_hand is not None
+        room = self._rooms.get(death.in_hand.fields.get("room", ""))
+        if room is None or room.is_over:
+            return
+        room.deaths_in_hand += 1
+        if death.blamed:
+            room.strikes += 1
+            room.last_crash = str(death.error)
+
+    # Rooms
+
+    async def open(
+        self,
+        format: str,
+        *,
+        seed: seeds.Seed | None = None,
+        p1: str | Player = "Player 1",
+        p2: str | Player = "Player 2",
+        timeout: float | None = None,
+    ) -> BattleRoom:
+        """Starts a battle on the least loaded controller.
+
+        A seed, a number or one in the simulator's own notation, decides the whole battle with its random
+        teams. `p1` and `p2` are names, or Players with a team (packed or export text). Waits for a place up
+        to `timeout` seconds, or as configured.
+        """
+        seed = seeds.settle(seed)
+        journal = Journal(
+            format=format,
+            seed=seed if isinstance(seed, str) else seeds.derive(seed, "battle"),
+            p1=_seat(p1, seed, "p1"),
+            p2=_seat(p2, seed, "p2"),
+        )
+        controller = await self._find_place(timeout)
+        self._room_number += 1
+        room = BattleRoom(f"battle-{_identifier(format)}-{self._room_number}", journal, self)
+        self._rooms[room.tag] = room
+        self.adopt(room, controller)
+        room.settle_on(controller)
+        try:
+            await room.open()
+        except BaseException:
+            room.abandon(RoomClosed("the battle was not opened", room=room.tag))
+            raise
+        self.counters.battles_opened += 1
+        return room
+
+    async def resume(self, journal: Journal) -> BattleRoom:
+        """Opens a room in the state that a journal leads to, as after the death of a controller."""
+        controller = await self._find_place(None)
+        self._room_number += 1
+        room = BattleRoom(f"battle-{_identifier(journal.format)}-{self._room_number}", journal, self)
+        self._rooms[room.tag] = room
+        self.adopt(room, controller)
+        await room.replay_on(controller)
+        return room
+
+    async def _find_place(self, timeout: float | None) -> Controller:
+        self._require_open()
+        waiter: asyncio.Future[Controller] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        self._pump()
+        seconds = self.config.open_timeout if timeout is None else timeout
+        try:
+            async with asyncio.timeout(seconds):
+                controller = await waiter
+        except TimeoutError:
+            raise PoolExhausted(
+                f"no place for another battle within {seconds:g} s: {self!r}"
+            ) from None
+        finally:
+            with contextlib.suppress(ValueError):
+                self._waiting.remove(waiter)
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                # A place was promised; from here on the room itself counts, or nothing does.
+                waiter.result().reserved -= 1
+                self._pump()
+        if controller.state is not ControllerState.READY:
+            return await self._find_place(timeout)
+        return controller
+
+    def _require_open(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if not self._open:
+            raise RegistryClosed("the registry is not running: use `async with`, or start() and close()")
+
+    def _pump(self) -> None:
+        """Gives free places to rooms that lost theirs, then to those that wait to open."""
+        if not self._moving and not self._waiting:
+            return
+        ready = self._ready()
+        loads = [controller.load for controller in ready]
+        places = place(loads, len(self._moving) + len(self._waiting), self.config.rooms_per_controller)
+        for index in places:
+            controller = ready[index]
+            if self._moving:
+                room = self._moving.popleft()
+                self.adopt(room, controller)
+                room.settle_on(controller)
+                self.counters.battles_moved += 1
+            else:
+                waiter = self._waiting.popleft()
+                if not waiter.done():
+                    controller.reserved += 1
+                    waiter.set_result(controller)
+
+    def _rooms_on(self, controller: Controller) -> list[BattleRoom]:
+        return [self._rooms[tag] for tag in controller.rooms if tag in self._rooms]
+
+    def _vacate(self, room: BattleRoom, controller: Controller) -> None:
+        controller.rooms.discard(room.tag)
+        if not controller.rooms:
+            controller.emptied.set()
+
+    def _line_up(self, room: BattleRoom, error: BridgeError | None = None) -> None:
+        """A room has lost its place: it waits for another one, unless it is what breaks controllers."""
+        room.suspend()
+        if room.strikes >= _STRIKES or room.deaths_in_hand >= _DEATHS_IN_HAND:
+            self._poison(room, error)
+        else:
+            self._moving.append(room)
+
+    def _poison(self, room: BattleRoom, error: BridgeError | None) -> None:
+        self.counters.battles_poisoned += 1
+        path = write_input_log(room, self.config.poison_folder)
+        log.error("battle poisoned", room=room.tag, input_log=str(path))
+        room.fail(
+            BattlePoisoned(
+                f"the battle broke {room.strikes or room.deaths_in_hand} controllers; "
+                f"`python -m bridge.replay {path}` shows how. The last one said: {room.last_crash}",
+                room=room.tag,
+                pid=error.pid if error else None,
+                exit_status=error.exit_status if error else None,
+                input_log=path,
+            )
+        )
+
+    def _schedule_sweep(self) -> None:
+        seconds = self.config.idle_timeout / 4
+        self._sweep = asyncio.get_running_loop().call_later(seconds, self._close_idle_rooms)
+
+    def _close_idle_rooms(self) -> None:
+        oldest = asyncio.get_running_loop().time() - self.config.idle_timeout
+        for room in [room for room in self._rooms.values() if room.last_active < oldest]:
+            log.warning("closing an idle room", room=room.tag)
+            room.abandon(
+                RoomClosed(f"nobody chose for {self.config.idle_timeout:g} s", room=room.tag)
+            )
+        self._schedule_sweep()
+
+    # What rooms ask for
+
+    def adopt(self, room: BattleRoom, controller: Controller) -> None:
+        controller.rooms.add(room.tag)
+        controller.emptied.clear()
+        controller.battles += 1
+
+    def leave(self, room: BattleRoom) -> None:
+        if self._rooms.pop(room.tag, None) is None:
+            return
+        self.counters.decisions += room.decisions
+        if room.turns is not None:
+            self.counters.battles_ended += 1
+            self.counters.turns += room.turns
+        with contextlib.suppress(ValueError):
+            self._moving.remove(room)
+        if room.controller is not None:
+            self._vacate(room, room.controller)
+            self._consider_recycling(room.controller)
+        if not self._rooms:
+            self._emptied.set()
+        self._pump()
+
+    def move(self, room: BattleRoom) -> None:
+        if room.controller is not None:
+            self._vacate(room, room.controller)
+        self._line_up(room)
+        self._pump()
+
+    async def fork(self, room: BattleRoom) -> BattleRoom:
+        self._require_open()
+        self._room_number += 1
+        tag = f"battle-{_identifier(room.format)}-{self._room_number}"
+        copy = BattleRoom(tag, room.journal.copy(), self)
+        self._rooms[tag] = copy
+        self.counters.battles_opened += 1
+        controller = room.controller
+        if (
+            controller is None
+            or controller.state is not ControllerState.READY
+            or controller.load >= self.config.rooms_per_controller
+        ):
+            copy.start_as(room)
+            self._line_up(copy)
+            self._pump()
+            return copy
+        controller.reserved += 1
+        try:
+            await room.fork_into(copy)
+        except BaseException:
+            copy.abandon(RoomClosed("the fork did not happen", room=tag))
+            raise
+        finally:
+            controller.reserved -= 1
+        return copy
+
+    # Figures
+
+    def stats(self) -> dict[str, Any]:
+        """Plain data: the pool, each controller, counters, traffic, and round-trip histograms."""
+        traffic = Traffic()
+        traffic.add(self._retired)
+        controllers = [berth.controller for berth in self._berths if berth.controller]
+        alive = [c for c in controllers if c.state is not ControllerState.DEAD]
+        for controller in alive:
+            traffic.add(controller.traffic)
+        rooms = self._rooms.values()
+        return {
+            "uptime": asyncio.get_running_loop().time() - self._started,
+            "pool": {
+                "size": self.config.pool,
+                "ready": len(self._ready()),
+                "rooms": len(self._rooms),
+                "moving": len(self._moving),
+                "waiting": len(self._waiting),
+                "capacity": self.config.pool * self.config.rooms_per_controller,
+            },
+            "controllers": [_describe(controller) for controller in alive],
+            "counters": {
+                name: getattr(self.counters, name) for name in Counters.__slots__
+            }
+            | {"decisions": self.counters.decisions + sum(room.decisions for room in rooms)},
+            "traffic": {name: getattr(traffic, name) for name in Traffic.__slots__},
+            "round_trips": self.trips.summary(),
+        }
+
+
+def _describe(controller: Controller) -> dict[str, Any]:
+    return {
+        "number": controller.number,
+        "pid": controller.pid,
+        "state": controller.state.value,
+        "rooms": len(controller.rooms),
+        "battles": controller.battles,
+        "age": asyncio.get_running_loop().time() - controller.started if controller.started else 0.0,
+        "rss": controller.vitals.rss,
+        "heap": controller.vitals.heap,
+        "cpu": controller.vitals.cpu,
+        "node": controller.identity.node,
+        "simulator": controller.identity.simulator,
+        "turbo": controller.identity.turbo,
+    }
+
+
+def _seat(player: str | Player, seed: seeds.Seed, side: str) -> Player:
+    given = Player(player) if isinstance(player, str) else player
+    return Player(given.name, given.team, given.seed or seeds.derive(seed, side))
+
+
+def _identifier(format: str) -> str:
+    """The simulator's own way to make an id of a name."""
+    return re.sub(r"[^a-z0-9]", "", format.partition("@@@")[0].lower())[:60] or "unknown"
+
+
+def write_input_log(room: BattleRoom, folder: Path) -> Path:
+    """Writes what was put into a battle, up to and with what nobody answered, where it can be replayed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{room.tag}-{room.journal.seed.replace(',', '-')}.log"
+    path.write_text(room.pending_journal().input_log(), encoding="utf-8")
+    return path

@@ -1,0 +1,525 @@
+"""One battle as Python sees it. Does not know where it is played: controllers come and go under it."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+from .command import Command
+from .controller import Controller
+from .errors import (
+    BattleRejected,
+    BridgeError,
+    ChoiceRejected,
+    ProtocolViolation,
+    RoomClosed,
+    StaleChoice,
+)
+from .journal import Journal, SideId
+from .timing import clock
+from .wire import Frame
+
+__all__ = ["BattleRoom", "Result", "RoomState", "Side", "Update"]
+
+
+class RoomState(enum.Enum):
+    """Where a battle is in its life."""
+
+    OPENING = "opening"
+    PLAYING = "playing"
+    MOVING = "moving"
+    ENDED = "ended"
+    CLOSED = "closed"
+    FAILED = "failed"
+
+
+_S = RoomState
+_TRANSITIONS: Final = {
+    _S.OPENING: {_S.PLAYING, _S.MOVING, _S.ENDED, _S.CLOSED, _S.FAILED},
+    _S.PLAYING: {_S.MOVING, _S.ENDED, _S.CLOSED, _S.FAILED},
+    _S.MOVING: {_S.OPENING, _S.PLAYING, _S.CLOSED, _S.FAILED},
+    _S.ENDED: set[RoomState](),
+    _S.CLOSED: set[RoomState](),
+    _S.FAILED: set[RoomState](),
+}
+_OVER: Final = (_S.ENDED, _S.CLOSED, _S.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a battle ended: who won (None for a tie), after how many turns, and why."""
+
+    winner: SideId | None
+    turns: int
+    reason: Literal["win", "tie", "forfeit"]
+
+
+class Update:
+    """What a side learns at once: the lines that it may see and, if it is asked, the request."""
+
+    __slots__ = ("request", "rqid", "text")
+
+    def __init__(self, text: str, request: dict[str, Any] | None, rqid: int | None) -> None:
+        self.text = text
+        self.request = request
+        self.rqid = rqid
+
+    @property
+    def lines(self) -> list[str]:
+        return self.text.split("\n") if self.text else []
+
+    @property
+    def must_choose(self) -> bool:
+        """Whether the battle waits for this side."""
+        return self.request is not None and not self.request.get("wait")
+
+    def __repr__(self) -> str:
+        return f"<Update: {len(self.lines)} lines, request {self.rqid}>"
+
+
+class Host(Protocol):
+    """What a room needs of the registry that it lives in."""
+
+    max_frame: int
+    """The longest command, in bytes, that a controller reads."""
+
+    def adopt(self, room: BattleRoom, controller: Controller) -> None:
+        """The room now stands on a controller that made it by itself."""
+
+    def leave(self, room: BattleRoom) -> None:
+        """The room has no more use for its place."""
+
+    def move(self, room: BattleRoom) -> None:
+        """The room has lost its place to a fault of its own, and wants another."""
+
+    async def fork(self, room: BattleRoom) -> BattleRoom:
+        """A second room in the same state."""
+
+
+class Side:
+    """One player's seat: what it is told, and what it chooses."""
+
+    __slots__ = ("_answered", "_current", "_room", "_unread", "_waiter", "id")
+
+    def __init__(self, room: BattleRoom, side: SideId) -> None:
+        self.id: SideId = side
+        self._room = room
+        self._unread: deque[Update] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._current: Update | None = None
+        self._answered = True
+
+    def __repr__(self) -> str:
+        return f"<Side {self.id} of {self._room.tag}: {len(self._unread)} unread, request {self.rqid}>"
+
+    @property
+    def rqid(self) -> int | None:
+        """The number of the side's current request, read or not."""
+        return self._current.rqid if self._current else None
+
+    @property
+    def name(self) -> str:
+        journal = self._room.journal
+        return journal.p1.name if self.id == "p1" else journal.p2.name
+
+    async def next(self) -> Update | None:
+        """The next update, as soon as there is one; None when the battle has ended and all is read."""
+        while not self._unread:
+            if self._room.is_over:
+                self._room.raise_failure()
+                return None
+            if self._waiter is not None:
+                raise RuntimeError(f"somebody already waits for the next update of {self!r}")
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._unread.popleft()
+
+    async def __aiter__(self) -> AsyncIterator[Update]:
+        while (update := await self.next()) is not None:
+            yield update
+
+    async def choose(self, choice: str, *, rqid: int | None = None) -> None:
+        """Answers a request, the current one by default; returns when the simulator has accepted it.
+
+        A choice that is refused raises ChoiceRejected and changes nothing, except that the simulator may ask
+        again with what the refusal revealed (a trapped Pokémon, a disabled move): that is the next update.
+        """
+        await self._room.choose(self.id, choice, self.rqid if rqid is None else rqid)
+
+    async def forfeit(self) -> None:
+        """Gives the battle up."""
+        await self._room.forfeit(self.id)
+
+    def push(self, update: Update) -> None:
+        self._unread.append(update)
+        if update.request is not None:
+            self._current = update
+            self._answered = False
+        self.wake()
+
+    def wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def mark_answered(self) -> None:
+        self._answered = True
+
+    def take_over(self, other: Side) -> None:
+        """Starts where another seat stands: with its unread updates, and its open request asked again."""
+        self._unread.extend(other._unread)
+        self._current = other._current
+        self._answered = other._answered
+        current = other._current
+        if current is not None and not other._answered and current not in self._unread:
+            self._unread.append(Update("", current.request, current.rqid))
+
+
+class BattleRoom:
+    """One battle, named by its room tag."""
+
+    def __init__(self, tag: str, journal: Journal, host: Host) -> None:
+        self.tag = tag
+        self.journal = journal
+        self.state = RoomState.OPENING
+        self.p1 = Side(self, "p1")
+        self.p2 = Side(self, "p2")
+        self.decisions = 0
+        self.strikes = 0
+        self.deaths_in_hand = 0
+        self.last_crash = ""
+        self.controller: Controller | None = None
+        self._host = host
+        self._loop = asyncio.get_running_loop()
+        self._opened = False
+        self._unanswered: dict[Command, None] = {}
+        self._failure: BridgeError | None = None
+        self._end: asyncio.Future[Result] = self._loop.create_future()
+        self.last_active = self._loop.time()
+
+    def __repr__(self) -> str:
+        where = f"on {self.controller.pid}" if self.controller else "nowhere"
+        return f"<BattleRoom {self.tag}: {self.state.value}, {where}, {len(self.journal.moves)} moves>"
+
+    async def __aenter__(self) -> BattleRoom:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    @property
+    def format(self) -> str:
+        return self.journal.format
+
+    @property
+    def turns(self) -> int | None:
+        """The length of a battle that was played to its end."""
+        return self._end.result().turns if self.state is RoomState.ENDED else None
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in _OVER
+
+    @property
+    def is_opened(self) -> bool:
+        """Whether the simulator has accepted the battle."""
+        return self._opened
+
+    def raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _become(self, state: RoomState) -> None:
+        if state not in _TRANSITIONS[self.state]:
+            raise AssertionError(f"a room cannot go from {self.state} to {state}")
+        self.state = state
+
+    # What users do
+
+    async def result(self) -> Result:
+        """How the battle ended, once it has."""
+        return await asyncio.shield(self._end)
+
+    async def fork(self) -> BattleRoom:
+        """A second room in the same state, for search; the two share nothing from here on.
+
+        Each side of it finds the updates that are unread here, and its open request, if it has one.
+        """
+        self._require_play("fork")
+        return await self._host.fork(self)
+
+    async def close(self) -> None:
+        """Ends the battle without a result and gives its place back. Does nothing if it is over."""
+        if self.is_over:
+            return
+        closing = self._loop.create_future()
+        controller = self.controller
+        self.abandon(RoomClosed("the room was closed", room=self.tag), closing)
+        if controller is not None:
+            await closing
+
+    async def open(self) -> None:
+        """Starts the battle on the controller that the room was given."""
+        await self._ask("open", self.journal.opening(self.tag), self._on_opened)
+
+    async def choose(self, side: SideId, choice: str, rqid: int | None) -> None:
+        self._require_play("choose")
+        fields = {"room": self.tag, "side": side, "choice": choice, "rqid": rqid or 0}
+        await self._ask("choose", fields, self._on_moved)
+
+    async def forfeit(self, side: SideId) -> None:
+        self._require_play("forfeit")
+        await self._ask("forfeit", {"room": self.tag, "side": side}, self._on_moved)
+
+    async def fork_into(self, copy: BattleRoom) -> None:
+        """Makes `copy`, on the same controller, a room in the same state."""
+
+        def forked(command: Command, frame: Frame) -> None:
+            if self._refused(command, frame):
+                return
+            assert self.controller is not None
+            if copy.is_over:
+                closing = Command("close", {"room": copy.tag}, answered=_ignore, issued=clock())
+                self.controller.send(closing)
+                return
+            copy.start_as(self)
+            self._host.adopt(copy, self.controller)
+            command.settle()
+
+        await self._ask("fork", {"room": self.tag, "as": copy.tag}, forked)
+
+    def _require_play(self, deed: str) -> None:
+        if self.is_over:
+            self.raise_failure()
+            raise StaleChoice(f"cannot {deed}: the battle has ended", room=self.tag)
+
+    async def _ask(
+        self, operation: str, fields: Frame, answered: Callable[[Command, Frame], None]
+    ) -> None:
+        future = self._loop.create_future()
+        rejection = BattleRejected if operation == "open" else ChoiceRejected
+        try:
+            command = Command(operation, fields, answered=answered, issued=clock(), future=future)
+        except ValueError as error:
+            raise rejection(str(error), room=self.tag) from error
+        if len(command.body) > self._host.max_frame:
+            raise rejection(f"{len(command.body)} bytes are too long for a command", room=self.tag)
+        self.last_active = self._loop.time()
+        self._unanswered[command] = None
+        if self.controller is not None:
+            self.controller.send(command)
+        await future
+
+    # What controllers answer
+
+    def _on_opened(self, command: Command, frame: Frame) -> None:
+        if self._refused(command, frame):
+            return
+        self._opened = True
+        self.journal.settle_teams(frame["teams"])
+        if self.state is RoomState.OPENING:
+            self._become(RoomState.PLAYING)
+        self._deliver(frame)
+        command.settle()
+
+    def _on_moved(self, command: Command, frame: Frame) -> None:
+        fields = command.fields
+        side: SideId = fields["side"]
+        refused = "error" in frame
+        if not refused or side in frame:
+            choice = fields.get("choice", "")
+            self.journal.moves.append(
+                ("choose" if command.operation == "choose" else "forfeit", side, choice)
+            )
+            self.deaths_in_hand = 0
+        if self._refused(command, frame):
+            return
+        self.decisions += 1
+        (self.p1 if side == "p1" else self.p2).mark_answered()
+        self._deliver(frame)
+        command.settle()
+
+    def _on_resumed(self, command: Command, frame: Frame) -> None:
+        if self._refused(command, frame):
+            return
+        if self.state is RoomState.MOVING:
+            self._become(RoomState.PLAYING)
+        command.settle()
+
+    def _refused(self, command: Command, frame: Frame) -> bool:
+        """Deals with a frame that says no; returns whether it did."""
+        error = frame.get("error")
+        if error is None:
+            self._unanswered.pop(command, None)
+            return False
+        code, message = error["code"], error["message"]
+        if code == "crashed":
+            self._crashed(message)
+            return True
+        self._unanswered.pop(command, None)
+        self._deliver(frame)
+        self._fail_command(command, code, message)
+        return True
+
+    def _fail_command(self, command: Command, code: str, message: str) -> None:
+        pid = self.controller.pid if self.controller else None
+        rejection = BattleRejected if command.operation == "open" else ChoiceRejected
+        kind: type[BridgeError] = {
+            "rejected": BattleRejected,
+            "stale": StaleChoice,
+            "invalid": ChoiceRejected,
+            "bad_field": rejection,
+        }.get(code, ProtocolViolation)
+        error = kind(message, room=self.tag, pid=pid)
+        command.fail(error)
+        if command.operation == "open" and not self.is_over:
+            self._over(RoomState.FAILED, error)
+
+    def _crashed(self, message: str) -> None:
+        """The simulator threw in this battle: another controller shall try, once."""
+        if self.is_over:
+            self._leave()
+            return
+        self.strikes += 1
+        self.last_crash = message
+        if self.controller is not None:
+            self.controller.withdraw(set(self._unanswered))
+        self._host.move(self)
+
+    def _deliver(self, frame: Frame) -> None:
+        if self.is_over:
+            return
+        for side in (self.p1, self.p2):
+            part = frame.get(side.id)
+            if part is not None:
+                side.push(Update(part["text"], part.get("request"), part.get("rqid")))
+        end = frame.get("end")
+        if end is not None:
+            self._end.set_result(Result(end["winner"], end["turns"], end["reason"]))
+            self._over(RoomState.ENDED)
+            self._fail_unanswered(StaleChoice("the battle has ended", room=self.tag))
+
+    # What the registry does
+
+    def settle_on(self, controller: Controller) -> None:
+        """Goes on, or begins, on a controller: repeats what was answered, then asks what was not."""
+        self.controller = controller
+        unanswered = list(self._unanswered)
+        if self._opened:
+            fields = self.journal.opening(self.tag) | {"replay": self.journal.moves}
+            resume = Command("open", fields, answered=self._on_resumed, issued=clock())
+            self._unanswered = {resume: None}
+            controller.send(resume)
+        elif self.state is RoomState.MOVING:
+            self._become(RoomState.OPENING)
+        for command in unanswered:
+            controller.send(command)
+            self._unanswered[command] = None
+
+    def suspend(self) -> None:
+        """Its controller is gone: commands wait until there is another."""
+        self.controller = None
+        if self.state is not RoomState.MOVING:
+            self._become(RoomState.MOVING)
+        # A replay is made anew from the journal, which may be longer by then.
+        for command in [c for c in self._unanswered if "replay" in c.fields]:
+            del self._unanswered[command]
+
+    def withdraw(self) -> None:
+        """Takes back what its controller has not answered, to ask it elsewhere."""
+        if self.controller is not None:
+            self.controller.withdraw(set(self._unanswered))
+            leaving = Command("close", {"room": self.tag}, answered=_ignore, issued=clock())
+            self.controller.send(leaving)
+
+    async def replay_on(self, controller: Controller) -> None:
+        """Begins with a journal that was played before; returns when Node has played it again."""
+        self._opened = True
+        self._become(RoomState.MOVING)
+        self.settle_on(controller)
+        resumed = next(iter(self._unanswered))
+        resumed.future = self._loop.create_future()
+        await resumed.future
+
+    def pending_journal(self) -> Journal:
+        """The journal with the moves that no controller has lived to answer."""
+        journal = self.journal.copy()
+        for command in self._unanswered:
+            if command.operation in ("choose", "forfeit"):
+                move = (command.operation, command.fields["side"], command.fields.get("choice", ""))
+                journal.moves.append(move)  # type: ignore[arg-type]
+        return journal
+
+    def start_as(self, original: BattleRoom) -> None:
+        """Takes over the state of another room, at the moment when that one was copied."""
+        self.journal = original.journal.copy()
+        self._opened = True
+        self.p1.take_over(original.p1)
+        self.p2.take_over(original.p2)
+        if self.state is RoomState.OPENING:
+            self._become(RoomState.PLAYING)
+
+    def fail(self, error: BridgeError) -> None:
+        """Ends the battle with an error for everybody who waits on it."""
+        if self.is_over:
+            return
+        self._fail_unanswered(error)
+        self._over(RoomState.FAILED, error)
+
+    def abandon(self, error: BridgeError, closing: asyncio.Future[None] | None = None) -> None:
+        """Ends the battle here, and in Node as soon as that is told."""
+        if self.is_over:
+            return
+        self._fail_unanswered(error)
+        controller = self.controller
+        if controller is None:
+            self._over(RoomState.CLOSED, error)
+            return
+
+        def closed(command: Command, frame: Frame) -> None:
+            self._leave()
+            command.settle()
+
+        close = Command("close", {"room": self.tag}, answered=closed, issued=clock(), future=closing)
+        controller.send(close)
+        self._unanswered[close] = None
+        self._over(RoomState.CLOSED, error, leave=False)
+
+    def controller_gone(self) -> None:
+        """The controller of a room that is over has died before it confirmed."""
+        self.controller = None
+        for command in self._unanswered:
+            command.settle()
+        self._unanswered.clear()
+
+    def _over(
+        self, state: RoomState, failure: BridgeError | None = None, *, leave: bool = True
+    ) -> None:
+        self._become(state)
+        self._failure = failure
+        if failure is not None and not self._end.done():
+            self._end.set_exception(failure)
+            self._end.exception()
+        self.p1.wake()
+        self.p2.wake()
+        if leave:
+            self._leave()
+
+    def _fail_unanswered(self, error: BridgeError) -> None:
+        unanswered, self._unanswered = self._unanswered, {}
+        for command in unanswered:
+            command.fail(error)
+
+    def _leave(self) -> None:
+        self._host.leave(self)
+        self.controller = None
+
+
+def _ignore(command: Command, frame: Frame) -> None:
+    """Nobody waits for this answer."""

@@ -1,0 +1,167 @@
+'use strict';
+/**
+ * The entry of a controller: reads commands, runs them on rooms, answers each with one frame.
+ *
+ * node controller.js --channel FD --recorder FD --simulator FOLDER --max-frame BYTES [--no-timing]
+ *
+ * Descriptor `channel` carries frames both ways; stdout and stderr are free for whatever the simulator
+ * prints; stdin is the lifeline: when it closes, this process ends.
+ */
+
+const { parseArgs } = require('node:util');
+const { Channel } = require('./lib/channel');
+const { now } = require('./lib/clock');
+const { FlightRecorder } = require('./lib/recorder');
+const { holdLifeline } = require('./lib/lifeline');
+const { Refusal } = require('./lib/refusal');
+const { Rooms } = require('./lib/rooms');
+const { loadSimulator } = require('./lib/simulator');
+
+const PROTOCOL = 1;
+/** A loop turn longer than this is cut, so that finished answers do not wait for unrelated battles. */
+const LONGEST_TURN = 4e6;
+const LONGEST_TAG = 200;
+
+/** @typedef {{line: string | null, received: number}} Arrival */
+
+class Controller {
+  /** @param {{channel: number, recorder: number, simulator: string, maxFrame: number, timing: boolean}} options */
+  constructor({ channel, recorder, simulator, maxFrame, timing }) {
+    this.maxFrame = maxFrame;
+    this.timing = timing;
+    this.recorder = new FlightRecorder(recorder);
+    const loaded = loadSimulator(simulator);
+    this.rooms = new Rooms(loaded);
+    /** @type {Arrival[]} */
+    this.arrivals = [];
+    this.position = 0;
+    this.channel = new Channel(channel, {
+      maximum: maxFrame,
+      onLines: (lines, received) => this.#arrive(lines, received),
+      onEnd: () => process.exit(0),
+    });
+    this.channel.add(
+      JSON.stringify({
+        hello: {
+          protocol: PROTOCOL,
+          node: process.version,
+          simulator: loaded.version,
+          turbo: false,
+          pid: process.pid,
+        },
+      }),
+    );
+    this.channel.flush();
+  }
+
+  /**
+   * @param {(string | null)[]} lines
+   * @param {number} received
+   */
+  #arrive(lines, received) {
+    const idle = this.arrivals.length === 0;
+    for (const line of lines) this.arrivals.push({ line, received });
+    if (idle && lines.length) this.#turn();
+  }
+
+  /** Works through what has arrived, writes once, and goes on in the next loop turn if time is up. */
+  #turn = () => {
+    const deadline = now() + LONGEST_TURN;
+    while (this.position < this.arrivals.length) {
+      const arrival = this.arrivals[this.position++];
+      if (this.#answer(arrival) > deadline) break;
+    }
+    this.channel.flush();
+    if (this.position < this.arrivals.length) {
+      setImmediate(this.#turn);
+      return;
+    }
+    this.arrivals = [];
+    this.position = 0;
+    this.recorder.idle();
+  };
+
+  /**
+   * @param {Arrival} arrival
+   * @returns {number} the time when the answer was ready
+   */
+  #answer({ line, received }) {
+    const started = now();
+    /** @type {Partial<import('./lib/rooms').Command>} */
+    let command = {};
+    let report;
+    try {
+      command = parse(line, this.maxFrame);
+      this.recorder.begin(/** @type {number} */ (command.id));
+      report = this.rooms.run(/** @type {import('./lib/rooms').Command} */ (command));
+    } catch (error) {
+      report = () => this.#refuse(command, error);
+    }
+    const simulated = now();
+    const room = typeof command.room === 'string' ? `,"room":${JSON.stringify(command.room.slice(0, LONGEST_TAG))}` : '';
+    const body = `{"ack":${command.id ?? null}${room}${report()}`;
+    const encoded = now();
+    const stamps = `,"t":[${received},${started - received},${simulated - started},${encoded - simulated}]`;
+    this.channel.add(`${body}${this.timing ? stamps : ''}}`);
+    return encoded;
+  }
+
+  /**
+   * @param {Partial<import('./lib/rooms').Command>} command
+   * @param {unknown} error
+   * @returns {string}
+   */
+  #refuse(command, error) {
+    if (error instanceof Refusal) {
+      const { code, message } = error;
+      return `,"error":${JSON.stringify({ code, message })}${this.rooms.take(command.room)}`;
+    }
+    this.rooms.drop(command.room);
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return `,"error":${JSON.stringify({ code: 'crashed', message })}`;
+  }
+}
+
+/**
+ * @param {string | null} line
+ * @param {number} maximum
+ * @returns {import('./lib/rooms').Command}
+ */
+function parse(line, maximum) {
+  if (line === null) throw new Refusal('oversize', `a frame has at most ${maximum} bytes`);
+  let command;
+  try {
+    command = JSON.parse(line);
+  } catch (error) {
+    throw new Refusal('not_json', /** @type {Error} */ (error).message);
+  }
+  if (typeof command !== 'object' || command === null || Array.isArray(command)) {
+    throw new Refusal('not_object', 'a command is a JSON object');
+  }
+  if (!Number.isSafeInteger(command.id) || command.id <= 0) {
+    throw new Refusal('bad_field', 'id is not a positive whole number');
+  }
+  return command;
+}
+
+function main() {
+  const { values } = parseArgs({
+    options: {
+      channel: { type: 'string' },
+      recorder: { type: 'string' },
+      simulator: { type: 'string' },
+      'max-frame': { type: 'string' },
+      'no-timing': { type: 'boolean', default: false },
+    },
+  });
+  holdLifeline();
+  new Controller({
+    channel: Number(values.channel),
+    recorder: Number(values.recorder),
+    simulator: String(values.simulator),
+    maxFrame: Number(values['max-frame']),
+    timing: !values['no-timing'],
+  });
+}
+
+main();

@@ -1,0 +1,101 @@
+'use strict';
+/** The fields of a command, each checked before it is used. Names, teams and choices are data, never syntax. */
+
+const { Refusal } = require('./refusal');
+
+/** @typedef {import('./rooms').Command} Command */
+
+const LONGEST_NAME = 64;
+const LONGEST_TEAM = 100_000;
+const LONGEST_CHOICE = 1_000;
+const SEED = /^(?:\d{1,5}(?:,\d{1,5}){3}|gen5,[\da-f]{16}|sodium,[\da-f]{1,64})$/;
+const CONTROL = /[\u0000-\u001f\u007f\u0085\u2028\u2029]/;
+
+/**
+ * @param {Record<string, unknown>} command
+ * @param {string} field
+ * @param {number} longest
+ * @returns {string}
+ */
+function requireText(command, field, longest) {
+  const value = command[field];
+  if (typeof value !== 'string' || !value) throw new Refusal('bad_field', `${field} is not a text`);
+  if (value.length > longest) {
+    throw new Refusal('bad_field', `${field} has ${value.length} characters; at most ${longest} are allowed`);
+  }
+  return value;
+}
+
+/**
+ * @param {Command} command
+ * @param {string} field
+ * @returns {number}
+ */
+function requireWhole(command, field) {
+  const value = command[field];
+  if (!Number.isSafeInteger(value)) throw new Refusal('bad_field', `${field} is not a whole number`);
+  return /** @type {number} */ (value);
+}
+
+/**
+ * @param {Record<string, unknown>} holder
+ * @returns {string} a seed that the simulator's generator takes
+ */
+function requireSeed(holder) {
+  const { seed } = holder;
+  if (typeof seed !== 'string' || !SEED.test(seed)) {
+    throw new Refusal('rejected', `${JSON.stringify(seed)?.slice(0, 100)} is not a seed of the simulator`);
+  }
+  return seed;
+}
+
+/**
+ * @param {Command} command
+ * @returns {import('./room').SideId}
+ */
+function requireSide(command) {
+  const { side } = command;
+  if (side !== 'p1' && side !== 'p2') throw new Refusal('bad_field', 'side is not p1 or p2');
+  return side;
+}
+
+/**
+ * @param {Command} command
+ * @returns {string}
+ */
+function requireChoice(command) {
+  const { choice } = command;
+  if (typeof choice !== 'string') throw new Refusal('bad_field', 'choice is not a text');
+  if (choice.length > LONGEST_CHOICE) {
+    throw new Refusal('invalid', `a choice has at most ${LONGEST_CHOICE} characters, not ${choice.length}`);
+  }
+  if (CONTROL.test(choice)) throw new Refusal('invalid', 'a choice has no control characters');
+  return choice;
+}
+
+/**
+ * @param {Command} command
+ * @param {import('./room').SideId} side
+ * @returns {import('./room').Player}
+ */
+function requirePlayer(command, side) {
+  const player = /** @type {Record<string, unknown>} */ (command[side]);
+  if (typeof player !== 'object' || player === null) throw new Refusal('bad_field', `${side} is not an object`);
+  const { name, team } = player;
+  if (typeof name !== 'string' || !name.trim()) throw new Refusal('rejected', `${side} has no name`);
+  if (name.length > LONGEST_NAME) {
+    throw new Refusal('rejected', `the name of ${side} has ${name.length} characters; at most ${LONGEST_NAME} are allowed`);
+  }
+  if (name.includes('|') || CONTROL.test(name)) {
+    throw new Refusal('rejected', `the name of ${side} has a | or a control character, which the protocol cannot carry`);
+  }
+  const seed = requireSeed(player);
+  if (team === undefined || team === null) return { name, seed };
+  if (typeof team !== 'string') throw new Refusal('rejected', `the team of ${side} is not a text`);
+  if (team.length > LONGEST_TEAM) {
+    throw new Refusal('rejected', `the team of ${side} has ${team.length} characters; at most ${LONGEST_TEAM} are allowed`);
+  }
+  return { name, seed, team };
+}
+
+module.exports = { requireChoice, requirePlayer, requireSeed, requireSide, requireText, requireWhole };

@@ -1,0 +1,223 @@
+'use strict';
+/** One battle: owns a simulator `Battle`, numbers its requests, and says what each side may see. */
+
+const { Refusal } = require('./refusal');
+
+/**
+ * @typedef {'p1' | 'p2'} SideId
+ * @typedef {{name: string, team?: string, seed: string}} Player
+ * @typedef {{op: 'choose', side: SideId, choice: string} | {op: 'forfeit', side: SideId}} Move
+ * @typedef {{rqid: number, request: string, answered: boolean}} Question a request as it was sent
+ */
+
+/** @type {readonly SideId[]} */
+const SIDES = ['p1', 'p2'];
+const NO_QUESTION = Object.freeze({ rqid: 0, request: '', answered: true });
+
+/** What one side has not been told yet. */
+class Seat {
+  constructor() {
+    this.text = '';
+    /** @type {Question} */
+    this.question = NO_QUESTION;
+    this.asked = false;
+    this.error = '';
+  }
+}
+
+class Room {
+  /**
+   * @param {import('./simulator').Simulator} simulator
+   * @param {string} tag
+   */
+  constructor(simulator, tag) {
+    this.simulator = simulator;
+    this.tag = tag;
+    this.rqid = 0;
+    this.forfeited = false;
+    /** @type {Record<SideId, Seat>} */
+    this.seats = { p1: new Seat(), p2: new Seat() };
+    /** @type {import('pokemon-showdown').Battle} */
+    this.battle = /** @type {any} */ (null);
+  }
+
+  /**
+   * Starts the battle. What is passed has been validated; the simulator takes it as data.
+   * @param {{format: string, seed: string, players: Record<SideId, Player>}} options
+   */
+  start({ format, seed, players }) {
+    this.battle = new this.simulator.Battle({
+      formatid: /** @type {any} */ (format),
+      seed: /** @type {any} */ (seed),
+      send: this.#send,
+      p1: /** @type {any} */ (players.p1),
+      p2: /** @type {any} */ (players.p2),
+    });
+    this.battle.sendUpdates();
+  }
+
+  /** @returns {boolean} */
+  get ended() {
+    return this.battle.ended;
+  }
+
+  /**
+   * Answers the side's current request. Refuses, and changes nothing, if `rqid` is not that request's.
+   * @param {SideId} side
+   * @param {string} choice
+   * @param {number} rqid
+   */
+  choose(side, choice, rqid) {
+    const { question } = this.seats[side];
+    if (rqid !== question.rqid) {
+      throw new Refusal('stale', `${side} answered request ${rqid}, but the current one is ${question.rqid}`);
+    }
+    if (question.answered) {
+      throw new Refusal('stale', `${side} has already answered request ${rqid}`);
+    }
+    this.apply({ op: 'choose', side, choice });
+  }
+
+  /**
+   * Does one thing that a journal can record. Throws `Refusal` where the simulator refuses a choice; it
+   * may then have asked the side again, with what it learned by asking.
+   * @param {Move} move
+   */
+  apply(move) {
+    if (move.op === 'forfeit') this.#forfeit(move.side);
+    else this.#choose(move.side, move.choice);
+  }
+
+  /**
+   * @param {SideId} side
+   * @param {string} choice
+   */
+  #choose(side, choice) {
+    const seat = this.seats[side];
+    const { question } = seat;
+    seat.error = '';
+    // Marked before the simulator runs: what it asks next is a new, unanswered question.
+    question.answered = true;
+    if (this.battle.choose(side, choice)) {
+      this.battle.sendUpdates();
+      return;
+    }
+    question.answered = false;
+    throw new Refusal('invalid', seat.error || '[Unavailable choice] The request has changed');
+  }
+
+  /** @param {SideId} side */
+  #forfeit(side) {
+    if (this.battle.ended) throw new Refusal('invalid', 'the battle is over');
+    this.forfeited = true;
+    this.battle.add('-message', `${this.battle.getSide(side).name} forfeited.`);
+    this.battle.lose(side);
+    this.battle.inputLog.push(`>forcelose ${side}`);
+    this.battle.sendUpdates();
+  }
+
+  /**
+   * A second room in the same state, that shares nothing with this one.
+   * @param {string} tag
+   * @returns {Room}
+   */
+  fork(tag) {
+    const copy = new Room(this.simulator, tag);
+    copy.rqid = this.rqid;
+    copy.battle = this.simulator.Battle.fromJSON(JSON.stringify(this.battle.toJSON()));
+    copy.battle.restart(copy.#send);
+    for (const [index, id] of SIDES.entries()) {
+      copy.seats[id].question = { ...this.seats[id].question };
+      const [original, side] = [this.battle.sides[index], copy.battle.sides[index]];
+      // A name that looks like one of the serialiser's references would come back as that object.
+      side.name = original.name;
+      // The serialiser asks anew and so forgets what a refused choice has revealed.
+      side.activeRequest = JSON.parse(JSON.stringify(original.activeRequest));
+    }
+    return copy;
+  }
+
+  /**
+   * Takes what the sides have not been told yet, as JSON members of a frame.
+   * @returns {string}
+   */
+  take() {
+    let members = '';
+    for (const id of SIDES) {
+      const seat = this.seats[id];
+      if (!seat.text && !seat.asked) continue;
+      members += `,"${id}":{"text":${JSON.stringify(seat.text)}`;
+      if (seat.asked) members += `,"rqid":${seat.question.rqid},"request":${seat.question.request}`;
+      members += '}';
+      seat.text = '';
+      seat.asked = false;
+    }
+    if (this.battle.ended) members += `,"end":${JSON.stringify(this.#result())}`;
+    return members;
+  }
+
+  #result() {
+    const { winner, turn, sides } = this.battle;
+    const won = sides.find((side) => side.name === winner);
+    return {
+      winner: won ? won.id : null,
+      turns: turn,
+      reason: this.forfeited ? 'forfeit' : won ? 'win' : 'tie',
+    };
+  }
+
+  destroy() {
+    this.battle?.destroy();
+  }
+
+  /**
+   * What the simulator has to say.
+   * @param {string} type
+   * @param {string | string[]} data
+   */
+  #send = (type, data) => {
+    if (type === 'update') this.#hear(/** @type {string[]} */ (data));
+    else if (type === 'sideupdate') this.#ask(/** @type {string} */ (data));
+  };
+
+  /**
+   * Sorts new lines of the log to the sides that may see them: after `|split|SIDE` come a line for that side
+   * and one for all others, either of which may be empty.
+   * @param {string[]} lines
+   */
+  #hear(lines) {
+    const { p1, p2 } = this.seats;
+    let first = p1.text;
+    let second = p2.text;
+    for (let i = 0; i < lines.length; i++) {
+      const line = lines[i];
+      if (line.startsWith('|split|')) {
+        const [secret, shared] = [lines[i + 1], lines[i + 2]];
+        const side = line.slice(7);
+        const seen = side === 'p1' ? secret : shared;
+        const seenToo = side === 'p2' ? secret : shared;
+        if (seen) first += (first && '\n') + seen;
+        if (seenToo) second += (second && '\n') + seenToo;
+        i += 2;
+      } else if (line) {
+        first += (first && '\n') + line;
+        second += (second && '\n') + line;
+      }
+    }
+    p1.text = first;
+    p2.text = second;
+  }
+
+  /** @param {string} message the side, a newline, and `|request|JSON` or `|error|TEXT` */
+  #ask(message) {
+    const seat = this.seats[/** @type {SideId} */ (message.slice(0, 2))];
+    if (message.startsWith('|request|', 3)) {
+      seat.question = { rqid: ++this.rqid, request: message.slice(12), answered: false };
+      seat.asked = true;
+    } else if (message.startsWith('|error|', 3)) {
+      seat.error = message.slice(10);
+    }
+  }
+}
+
+module.exports = { Room, SIDES };

@@ -1,0 +1,208 @@
+'use strict';
+/** The rooms of this process, and the commands that act on them. */
+
+const { Refusal } = require('./refusal');
+const { Room, SIDES } = require('./room');
+const { requireChoice, requirePlayer, requireSeed, requireSide, requireText, requireWhole } = require('./fields');
+const { warmUp } = require('./warm-up');
+
+/**
+ * @typedef {import('./room').SideId} SideId
+ * @typedef {{id: number, op: string, room?: string, [field: string]: unknown}} Command
+ * @typedef {() => string} Report encodes what a command led to as JSON members of the frame that answers it
+ */
+
+/** @type {Report} */
+const NOTHING = () => '';
+
+class Rooms {
+  /** @param {import('./simulator').Simulator} simulator */
+  constructor(simulator) {
+    this.simulator = simulator;
+    /** @type {Map<string, Room>} */
+    this.rooms = new Map();
+    /** @type {Record<string, (command: Command) => Report>} */
+    this.operations = {
+      open: (command) => this.#open(command),
+      choose: (command) => this.#choose(command),
+      forfeit: (command) => this.#forfeit(command),
+      fork: (command) => this.#fork(command),
+      close: (command) => this.#close(command),
+      ping: () => () => this.#vitals(),
+      warm: (command) => this.#warm(command),
+    };
+  }
+
+  /**
+   * Does what a command says. Throws `Refusal` if it does not fit; anything else that is thrown is the
+   * simulator's doing, and its room is gone.
+   * @param {Command} command
+   * @returns {Report}
+   */
+  run(command) {
+    if (!Object.hasOwn(this.operations, command.op)) {
+      throw new Refusal('unknown_op', `unknown op ${JSON.stringify(command.op).slice(0, 100)}`);
+    }
+    return this.operations[command.op](command);
+  }
+
+  /**
+   * What a refused command made its room say all the same: a choice that cannot be may reveal why.
+   * @param {string | undefined} tag
+   * @returns {string}
+   */
+  take(tag) {
+    return (tag !== undefined && this.rooms.get(tag)?.take()) || '';
+  }
+
+  /** @param {string | undefined} tag */
+  drop(tag) {
+    if (tag !== undefined) this.rooms.delete(tag);
+  }
+
+  /** @param {Command} command */
+  #open(command) {
+    const tag = requireText(command, 'room', 200);
+    if (this.rooms.has(tag)) throw new Refusal('room_exists', `there is a room ${tag} already`);
+    const format = this.#format(requireText(command, 'format', 2000));
+    const seed = requireSeed(command);
+    const replay = command.replay ?? null;
+    const players = {
+      p1: requirePlayer(command, 'p1'),
+      p2: requirePlayer(command, 'p2'),
+    };
+    if (players.p1.name === players.p2.name) {
+      throw new Refusal('rejected', `both players are called ${JSON.stringify(players.p1.name)}`);
+    }
+    if (!replay) this.#admitTeams(format, players);
+
+    const room = new Room(this.simulator, tag);
+    room.start({ format, seed, players });
+    if (replay) {
+      resume(room, replay);
+      room.take();
+    }
+    this.rooms.set(tag, room);
+    const teams = [players.p1.team ?? null, players.p2.team ?? null];
+    return () => `,"teams":${JSON.stringify(teams)}${this.#report(room)}`;
+  }
+
+  /** @param {string} name */
+  #format(name) {
+    let id;
+    try {
+      id = this.simulator.Dex.formats.validate(name);
+    } catch (error) {
+      throw new Refusal('rejected', /** @type {Error} */ (error).message);
+    }
+    const format = this.simulator.Dex.formats.get(id, true);
+    if (format.playerCount !== 2) {
+      throw new Refusal('rejected', `${format.name} is for ${format.playerCount} players; rooms have two sides`);
+    }
+    return id;
+  }
+
+  /**
+   * Validates given teams and replaces them with their packed form, as the battle will use them.
+   * @param {string} formatId
+   * @param {Record<SideId, import('./room').Player>} players
+   */
+  #admitTeams(formatId, players) {
+    const { Dex, Teams, TeamValidator } = this.simulator;
+    const format = Dex.formats.get(formatId, true);
+    for (const id of SIDES) {
+      const player = players[id];
+      if (player.team === undefined) {
+        if (!format.team) throw new Refusal('rejected', `${format.name} needs a team for ${id}`);
+        continue;
+      }
+      const team = Teams.import(player.team);
+      if (!team || !team.length) throw new Refusal('rejected', `the team of ${id} cannot be read`);
+      const problems = TeamValidator.get(format).validateTeam(team);
+      if (problems) throw new Refusal('rejected', `the team of ${id} is not legal:\n${problems.join('\n')}`);
+      player.team = Teams.pack(team);
+    }
+  }
+
+  /** @param {Command} command */
+  #choose(command) {
+    const room = this.#room(command);
+    room.choose(requireSide(command), requireChoice(command), requireWhole(command, 'rqid'));
+    return () => this.#report(room);
+  }
+
+  /** @param {Command} command */
+  #forfeit(command) {
+    const room = this.#room(command);
+    room.apply({ op: 'forfeit', side: requireSide(command) });
+    return () => this.#report(room);
+  }
+
+  /** @param {Command} command */
+  #fork(command) {
+    const tag = requireText(command, 'as', 200);
+    if (this.rooms.has(tag)) throw new Refusal('room_exists', `there is a room ${tag} already`);
+    this.rooms.set(tag, this.#room(command).fork(tag));
+    return NOTHING;
+  }
+
+  /** @param {Command} command */
+  #close(command) {
+    const room = this.#room(command);
+    this.rooms.delete(room.tag);
+    room.destroy();
+    return NOTHING;
+  }
+
+  #vitals() {
+    const { rss, heapUsed } = process.memoryUsage();
+    const { user, system } = process.cpuUsage();
+    return `,"rooms":${this.rooms.size},"rss":${rss},"heap":${heapUsed},"cpu":${(user + system) / 1e6}`;
+  }
+
+  /** @param {Command} command */
+  #warm(command) {
+    warmUp(this.simulator, requireText(command, 'format', 200), requireWhole(command, 'battles'));
+    return () => this.#vitals();
+  }
+
+  /** @param {Command} command */
+  #room(command) {
+    const tag = requireText(command, 'room', 200);
+    const room = this.rooms.get(tag);
+    if (!room) throw new Refusal('unknown_room', `there is no room ${tag}`);
+    return room;
+  }
+
+  /**
+   * Encodes what a room has to say, and forgets the room if that was the last of it.
+   * @param {Room} room
+   */
+  #report(room) {
+    const members = room.take();
+    if (room.ended) {
+      this.rooms.delete(room.tag);
+      room.destroy();
+    }
+    return members;
+  }
+}
+
+/**
+ * Plays a journal again, silently: what it produced was delivered the first time.
+ * @param {Room} room
+ * @param {unknown} journal
+ */
+function resume(room, journal) {
+  if (!Array.isArray(journal)) throw new Refusal('bad_field', 'replay is not a list');
+  for (const [op, side, choice] of journal) {
+    try {
+      room.apply({ op, side, choice });
+    } catch (error) {
+      // A refused choice that made the simulator ask again is part of the journal, and is refused again.
+      if (!(error instanceof Refusal)) throw error;
+    }
+  }
+}
+
+module.exports = { Rooms };
