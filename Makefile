@@ -29,7 +29,7 @@ $(PYTHON_READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "error: Maple needs Python 3.11 or newer, and '$(PYTHON)' is not: try make PYTHON=python3.12" >&2; \
 		exit 1; }
-	@$(RUN) -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@$(RUN) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing the Python packages into $(VENV), which takes a minute or two"
 	@$(RUN) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[train,dev]'
 	@touch $@
@@ -70,13 +70,13 @@ bench: setup ## measure the pool beside its alternatives (ARGS='--quick' for a f
 	$(RUN) scripts/benchmark.py $(ARGS)
 
 lock: ## write constraints.txt anew: the newest versions that pyproject.toml allows, torch kept
-	@grep '^torch==' constraints.txt > constraints.torch
 	$(PYTHON) -m venv --clear build/lock
+	grep '^torch==' constraints.txt > build/lock/torch.txt
 	build/lock/bin/python -m pip install -qq --disable-pip-version-check \
-		-c constraints.torch -e '.[train,dev]'
-	build/lock/bin/python -m pip freeze --all --exclude-editable --exclude pip \
-		| sed 's/+.*//' > constraints.txt
-	@rm -rf build/lock constraints.torch
+		-c build/lock/torch.txt -e '.[train,dev]'
+	build/lock/bin/python -m pip freeze --all --exclude-editable --exclude pip > build/lock/all.txt
+	sed 's/+.*//' build/lock/all.txt > constraints.txt
+	rm -rf build/lock
 
 clean: ## remove all that setup, tests and builds made
 	rm -rf $(VENV) node/node_modules build dist .mypy_cache .pytest_cache .ruff_cache

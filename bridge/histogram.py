@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,15 +15,16 @@ __all__ = ["Histogram"]
 
 _LONGEST = 600_000_000_000
 _DIGITS = 2
+_SUB_BUCKETS = 256  # the power of two that _DIGITS need
 PERCENTILES = (50.0, 90.0, 99.0, 99.9)
 
 
 class Histogram:
     """Counts of durations from one nanosecond to ten minutes, each to one percent.
 
-    The counts live in a `HdrHistogram`, so percentiles, merging and the encoded form are those of the HDR
-    family; only recording is done here, for thousands of values at once, because one call of the library a
-    value would cost more than a promise of one percent allows.
+    The counts live in a `HdrHistogram`, so their layout, merging and encoded form are those of the HDR
+    family. Recording and reading are done here, on whole arrays: the library does both in plain Python,
+    value by value, which would cost more than a promise of one percent allows.
     """
 
     __slots__ = ("_counts", "_hdr")
@@ -50,14 +53,9 @@ class Histogram:
         values = np.clip(values, 0, _LONGEST)
         hdr = self._hdr
         # The exponent of a float is the position of the highest bit, which names the bucket.
-        _, bits = np.frexp((values | (hdr.sub_bucket_count - 1)).astype(np.float64))
-        buckets = bits.astype(np.int64) - (hdr.sub_bucket_half_count_magnitude + 1)
-        index = (
-            ((buckets + 1) << hdr.sub_bucket_half_count_magnitude)
-            + (values >> buckets)
-            - hdr.sub_bucket_half_count
-        )
-        counted = np.bincount(index)
+        _, bits = np.frexp((values | (_SUB_BUCKETS - 1)).astype(np.float64))
+        buckets = bits.astype(np.int64) - _SUB_BUCKETS.bit_length() + 1
+        counted = np.bincount(buckets * (_SUB_BUCKETS // 2) + (values >> buckets))
         self._counts[: counted.size] += counted
         hdr.total_count += values.size
         hdr.min_value = min(hdr.min_value, int(values.min()))
@@ -82,25 +80,41 @@ class Histogram:
     @property
     def total(self) -> float:
         """The sum of all values, to the precision of the histogram."""
-        return float(self._hdr.get_mean_value() * self.count) if self.count else 0.0
+        return float(self._counts @ self._middles())
 
     def percentile(self, percentile: float) -> int:
         """The value that this share of all values, in percent, does not exceed."""
+        return self.percentiles((percentile,))[0]
+
+    def percentiles(self, percentiles: Sequence[float]) -> list[int]:
         if not self.count:
-            return 0
-        return min(int(self._hdr.get_value_at_percentile(percentile)), self.max)
+            return [0] * len(percentiles)
+        ranks = np.ceil(np.asarray(percentiles) / 100 * self.count).clip(1)
+        indices = np.searchsorted(np.cumsum(self._counts), ranks)
+        return [min(int(value), self.max) for value in _upper_bounds(self._counts.size)[indices]]
 
     def curve(self) -> list[tuple[float, int]]:
         """Points (percentile, value), denser towards 100, for drawing."""
-        if not self.count:
-            return []
-        return [
-            (float(step.percentile_level_iterated_to), min(int(step.value_iterated_to), self.max))
-            for step in self._hdr.get_percentile_iterator(5)
-        ]
+        halvings = np.arange(0, max(1.0, np.log2(max(self.count, 2))), 0.2)
+        percentiles = [*(100 * (1 - 0.5**halvings)), 100.0]
+        return list(zip(map(float, percentiles), self.percentiles(percentiles), strict=True))
 
     def summary(self) -> dict[str, Any]:
         """Plain data: count, mean, the usual percentiles and the maximum, in nanoseconds."""
-        named = {f"p{percentile:g}": self.percentile(percentile) for percentile in PERCENTILES}
+        named = zip((f"p{p:g}" for p in PERCENTILES), self.percentiles(PERCENTILES), strict=True)
         mean = self.total / self.count if self.count else 0.0
-        return {"count": self.count, "mean": mean, **named, "max": self.max}
+        return {"count": self.count, "mean": mean, **dict(named), "max": self.max}
+
+    def _middles(self) -> npt.NDArray[np.float64]:
+        upper = _upper_bounds(self._counts.size)
+        return (upper + np.concatenate(([0], upper[:-1] + 1))) / 2
+
+
+@functools.cache
+def _upper_bounds(size: int) -> npt.NDArray[np.int64]:
+    """The largest value that each count stands for: one step apart at first, then two, four, eight…"""
+    half = _SUB_BUCKETS // 2
+    index = np.arange(size)
+    bucket = np.maximum(index // half - 1, 0)
+    sub_bucket = index - bucket * half
+    return ((sub_bucket + 1) << bucket) - 1

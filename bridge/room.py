@@ -145,13 +145,13 @@ class Side:
         while (update := await self.next()) is not None:
             yield update
 
-    async def choose(self, choice: str, *, rqid: int | None = None) -> None:
-        """Answers a request, the current one by default; returns when the simulator has accepted it.
+    def choose(self, choice: str, *, rqid: int | None = None) -> asyncio.Future[None]:
+        """Answers a request, the current one by default; await it to know that the simulator took it.
 
-        A choice that is refused raises ChoiceRejected and changes nothing, except that the simulator may ask
+        The choice is on its way when this returns, so both sides can choose in one write. A choice that is refused raises ChoiceRejected and changes nothing, except that the simulator may ask
         again with what the refusal revealed (a trapped Pokémon, a disabled move): that is the next update.
         """
-        await self._room.choose(self.id, choice, self.rqid if rqid is None else rqid)
+        return self._room.choose(self.id, choice, self.rqid if rqid is None else rqid)
 
     async def forfeit(self) -> None:
         """Gives the battle up."""
@@ -268,10 +268,10 @@ class BattleRoom:
         """Starts the battle on the controller that the room was given."""
         await self._ask("open", self.journal.opening(self.tag), self._on_opened)
 
-    async def choose(self, side: SideId, choice: str, rqid: int | None) -> None:
+    def choose(self, side: SideId, choice: str, rqid: int | None) -> asyncio.Future[None]:
         self._require_play("choose")
         fields = {"room": self.tag, "side": side, "choice": choice, "rqid": rqid or 0}
-        await self._ask("choose", fields, self._on_moved)
+        return self._ask("choose", fields, self._on_moved)
 
     async def forfeit(self, side: SideId) -> None:
         self._require_play("forfeit")
@@ -299,10 +299,10 @@ class BattleRoom:
             self.raise_failure()
             raise StaleChoice(f"cannot {deed}: the battle has ended", room=self.tag)
 
-    async def _ask(
+    def _ask(
         self, operation: str, fields: Frame, answered: Callable[[Command, Frame], None]
-    ) -> None:
-        future = self._loop.create_future()
+    ) -> asyncio.Future[None]:
+        future: asyncio.Future[None] = self._loop.create_future()
         rejection = BattleRejected if operation == "open" else ChoiceRejected
         try:
             command = Command(operation, fields, answered=answered, issued=clock(), future=future)
@@ -314,7 +314,7 @@ class BattleRoom:
         self._unanswered[command] = None
         if self.controller is not None:
             self.controller.send(command)
-        await future
+        return future
 
     # What controllers answer
 

@@ -14,8 +14,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from pathlib import Path
 import filelock
 import platformdirs
 
-from bridge.errors import InstallationFailed
+from .errors import InstallationFailed
 
 __all__ = ["Runtime", "find_node", "find_runtime"]
 
@@ -285,7 +285,7 @@ def _locked(home: Path, progress: Progress) -> Iterator[None]:
 class _NpmFailed(Exception):
     """Raised when npm did not install the simulator; carries the end of what it printed."""
 
-    def __init__(self, reason: str, exit_status: int, output: str) -> None:
+    def __init__(self, reason: str, exit_status: int | None, output: str) -> None:
         super().__init__(reason)
         self.exit_status = exit_status
         self.output = "\n".join(output.strip().splitlines()[-NPM_TAIL_LINES:])
@@ -298,10 +298,11 @@ def _install(
     for leftover in home.parent.glob(f"{home.name}.*.partial"):
         shutil.rmtree(leftover, ignore_errors=True)
     # A name of its own each time: the npm of a killed installation may still write to the last.
-    partial = Path(tempfile.mkdtemp(prefix=f"{home.name}.", suffix=".partial", dir=home.parent))
+    partial = home.with_name(f"{home.name}.{uuid.uuid4().hex}.partial")
     started = time.monotonic()
     progress(f"installing the simulator (pokemon-showdown {wanted}) into {home}")
     try:
+        partial.mkdir()
         for name in ("package.json", "package-lock.json"):
             shutil.copyfile(side / name, partial / name)
         exit_status, output = _run_npm([*npm_ci, str(partial)], progress)
@@ -335,7 +336,7 @@ def _run_npm(command: Sequence[str], progress: Progress) -> tuple[int, str]:
                 except subprocess.TimeoutExpired:
                     elapsed = time.monotonic() - started
                     if elapsed > INSTALL_SECONDS:
-                        raise _NpmFailed(f"npm took more than {elapsed:.0f} s", -1, "") from None
+                        raise _NpmFailed(f"npm took more than {elapsed:.0f} s", None, "") from None
                     progress(f"installing the simulator: {elapsed:.0f} s")
                 else:
                     return npm.returncode, output

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import psutil
 
-from bridge.errors import BridgeError, ConfigError, InstallationFailed
+from ..errors import BridgeError, ConfigError, InstallationFailed
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
@@ -55,10 +55,11 @@ LOG_LINES = 60
 
 LISTENING = "maple: listening on port "
 
-# Everything else is as in the package's own example. The server is at its best with
-# - `debugsimprocesses` off: on, every choice sends the battle's whole input log to the main process;
-# - no process for chat features that nobody uses here, each of which takes some 100 MB;
-# and it ends with the Python process, however that ends, because its standard input closes.
+# The rest is as in the package's own example; `--no-security` turns off every throttle and limit.
+# What is set here gives the server its best: with `debugsimprocesses`, each choice would send the
+# whole input log of its battle to the main process, and each feature of the chat that nobody uses
+# here would have a process of some 70 MB. The hook at the end says when the server listens, and
+# ends it when its standard input closes, so that it never outlives Python.
 CONFIG = """\
 'use strict';
 
@@ -159,13 +160,13 @@ class ShowdownServer:
             folder = stack.enter_context(
                 tempfile.TemporaryDirectory(prefix="showdown-", ignore_cleanup_errors=True)
             )
-            home = copy_package(self._package, Path(folder), self.settings)
-            process = start_process(self._node, home)
-            log = ServerLog(process)
-            stack.callback(stop_process, process, log)
+            home = _copy_package(self._package, Path(folder), self.settings)
+            process = _start_process(self._node, home)
+            log = _ServerLog(process)
+            stack.callback(_stop_process, process, log)
             self.pid = process.pid
             self.port = log.wait_for_port(START_SECONDS)
-            wait_for_greeting(self.websocket_url, START_SECONDS)
+            _wait_for_greeting(self.websocket_url, START_SECONDS)
             self._stack = stack.pop_all()
         return self
 
@@ -185,7 +186,7 @@ class ShowdownServer:
         return session_memory_bytes(self.pid)
 
 
-def copy_package(package: Path, folder: Path, settings: ServerSettings) -> Path:
+def _copy_package(package: Path, folder: Path, settings: ServerSettings) -> Path:
     """Make a copy of the package that a server may write to, and return where it is."""
     if not (package / "dist" / "server" / "index.js").is_file():
         raise InstallationFailed(f"there is no compiled Showdown server in {package}")
@@ -200,7 +201,7 @@ def copy_package(package: Path, folder: Path, settings: ServerSettings) -> Path:
     return home
 
 
-def start_process(node: Path, home: Path) -> subprocess.Popen[str]:
+def _start_process(node: Path, home: Path) -> subprocess.Popen[str]:
     """Start the server on a port that the system picks, out of reach of the terminal's Ctrl-C."""
     return subprocess.Popen(
         [node, "pokemon-showdown", "start", "--no-security", "--skip-build", "0"],
@@ -214,7 +215,7 @@ def start_process(node: Path, home: Path) -> subprocess.Popen[str]:
     )
 
 
-class ServerLog:
+class _ServerLog:
     """Reads what the server prints, so that it never blocks, and keeps the last lines."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -252,14 +253,17 @@ class ServerLog:
             stderr="".join(self._lines),
         )
 
+    def wait_for_end(self, timeout: float | None = None) -> None:
+        """Wait for the end of the output, which comes with the end of the server's last process."""
+        self._reader.join(timeout)
+
     def close(self) -> None:
-        """Wait for the end of the output, which comes with the end of the last process."""
-        self._reader.join()
+        self.wait_for_end()
         assert self._process.stdout is not None
         self._process.stdout.close()
 
 
-def wait_for_greeting(url: str, timeout: float) -> None:
+def _wait_for_greeting(url: str, timeout: float) -> None:
     """Return when the server has answered a WebSocket with what a player needs to log in."""
     from websockets.exceptions import WebSocketException
     from websockets.sync.client import connect
@@ -273,13 +277,12 @@ def wait_for_greeting(url: str, timeout: float) -> None:
         raise BaselineFailed(f"the Showdown server at {url} does not answer: {error!r}") from error
 
 
-def stop_process(process: subprocess.Popen[str], log: ServerLog) -> None:
+def _stop_process(process: subprocess.Popen[str], log: _ServerLog) -> None:
     """End the server by closing its standard input, and whatever is left of it by force."""
     try:
         assert process.stdin is not None
-        members = session_members(process.pid)
         process.stdin.close()
-        psutil.wait_procs(members, timeout=STOP_SECONDS)
+        log.wait_for_end(STOP_SECONDS)
     finally:
         for survivor in session_members(process.pid):
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -289,11 +292,11 @@ def stop_process(process: subprocess.Popen[str], log: ServerLog) -> None:
 
 
 def session_members(leader: int) -> list[psutil.Process]:
-    """The processes of a session, found also when its leader has ended before them."""
+    """The processes of a session that have not ended, though its leader may have."""
     members = []
     for process in psutil.process_iter():
-        with contextlib.suppress(ProcessLookupError):
-            if os.getsid(process.pid) == leader:
+        with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):
+            if os.getsid(process.pid) == leader and process.status() != psutil.STATUS_ZOMBIE:
                 members.append(process)
     return members
 

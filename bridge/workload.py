@@ -1,0 +1,91 @@
+"""Plays random battles on a registry: the load of benchmarks and reports."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import seeds
+from .errors import ChoiceRejected
+from .random_policy import RandomPolicy
+from .registry import ControllerRegistry
+from .room import BattleRoom, Result, Side, Update
+
+__all__ = ["Workload", "play", "play_battles", "policies_for"]
+
+Policies = tuple[RandomPolicy, RandomPolicy]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Which battles to play: `battles` of them, seeded from `first_seed` on, `rooms` at a time."""
+
+    battles: int
+    rooms: int
+    format: str = "gen9randombattle"
+    first_seed: int = 0
+
+
+def policies_for(seed: seeds.Seed) -> Policies:
+    """The random policies of both sides of the battle with this seed."""
+    return RandomPolicy(seeds.policy_seed(seed, "p1")), RandomPolicy(seeds.policy_seed(seed, "p2"))
+
+
+async def play(room: BattleRoom, policies: Policies) -> Result:
+    """Plays a room to its end, both sides in one task, both choices of a turn in one write."""
+    seats = tuple(zip((room.p1, room.p2), policies, strict=True))
+    while True:
+        chosen: list[tuple[Side, RandomPolicy, Update, asyncio.Future[None]]] = []
+        for side, policy in seats:
+            update = await side.next()
+            if update is None:
+                return await room.result()
+            if update.request is not None and update.must_choose:
+                choice = side.choose(policy.choose(update.request), rqid=update.rqid)
+                chosen.append((side, policy, update, choice))
+        for side, policy, update, choice in chosen:
+            try:
+                await choice
+            except ChoiceRejected:
+                await choose_again(side, policy, update)
+
+
+async def choose_again(side: Side, policy: RandomPolicy, refused: Update) -> None:
+    """Finds a choice that the simulator takes, after it refused one that the request showed as legal."""
+    while side.rqid != refused.rqid:
+        # Asked again, with what the refusal revealed.
+        update = await side.next()
+        if update is None or update.request is None:
+            return
+        refused = update
+        try:
+            await side.choose(policy.choose(update.request), rqid=update.rqid)
+        except ChoiceRejected:
+            continue
+        return
+    await side.choose("default", rqid=refused.rqid)
+
+
+async def play_battles(
+    registry: ControllerRegistry,
+    workload: Workload,
+    *,
+    on_battle: Callable[[int, Result], None] | None = None,
+) -> list[Result]:
+    """Plays all battles of a workload and returns their results in the order of their seeds."""
+    results: dict[int, Result] = {}
+    numbers = iter(range(workload.battles))
+
+    async def keep_playing() -> None:
+        for number in numbers:
+            seed = workload.first_seed + number
+            room = await registry.open(workload.format, seed=seed)
+            results[number] = await play(room, policies_for(seed))
+            if on_battle is not None:
+                on_battle(number, results[number])
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(workload.rooms, workload.battles)):
+            group.create_task(keep_playing())
+    return [results[number] for number in range(workload.battles)]
