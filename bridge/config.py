@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 import os
 import tempfile
 from collections.abc import Mapping
@@ -88,6 +89,9 @@ class BridgeConfig:
     poison_folder: Path = field(default_factory=_poison_folder)
 
     def __post_init__(self) -> None:
+        for name in _LEAST.keys() | _POSITIVE:
+            if not math.isfinite(getattr(self, name)):
+                raise ConfigError(f"{name} is {getattr(self, name)}, but must be a finite number")
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value < least:
@@ -134,7 +138,7 @@ _POSITIVE = (
 def load_config(path: str | Path) -> BridgeConfig:
     """Reads settings from a YAML file; keys that are not given keep their defaults."""
     try:
-        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        data = yaml.safe_load(Path(path).read_bytes())
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except yaml.YAMLError as error:
@@ -155,6 +159,8 @@ def _build(data: Mapping[Any, Any]) -> BridgeConfig:
         if key not in known:
             nearest = difflib.get_close_matches(str(key), known, n=1, cutoff=0.0)[0]
             raise ConfigError(f"unknown setting {key!r}; did you mean {nearest!r}?")
+        if data[key] is None and key != "node":
+            raise ConfigError(f"{key} has no value")
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(BridgeConfig, "bridge")
     plain = {k: str(v) if isinstance(v, Path) else list(v) if isinstance(v, tuple) else v for k, v in data.items()}

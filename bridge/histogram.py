@@ -65,6 +65,25 @@ class Histogram:
         """Adds the counts of another histogram to this one."""
         self._hdr.add(other._hdr)
 
+    def since(self, earlier: Histogram) -> Histogram:
+        """What was recorded after `earlier`, an older state of this histogram, was taken."""
+        later = Histogram()
+        later._counts[:] = self._counts - earlier._counts
+        recorded = np.flatnonzero(later._counts)
+        if recorded.size:
+            # The exact limits of the part are not known; those of its cells are, to one percent.
+            upper = _upper_bounds(self._counts.size)
+            later._hdr.total_count = self.count - earlier.count
+            later._hdr.max_value = min(int(upper[recorded[-1]]), self.max)
+            later._hdr.min_value = max(int(upper[recorded[0] - 1]) + 1, self.min)
+        return later
+
+    def counts_up_to(self, values: Sequence[int]) -> list[int]:
+        """For each value, how many recorded ones do not exceed it, to the precision of the histogram."""
+        cells = np.searchsorted(_upper_bounds(self._counts.size), values, side="right")
+        cumulated = np.concatenate(([0], np.cumsum(self._counts)))
+        return [int(count) for count in cumulated[cells]]
+
     @property
     def count(self) -> int:
         return int(self._hdr.total_count)

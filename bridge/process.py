@@ -56,6 +56,8 @@ class NodeProcess(asyncio.SubprocessProtocol):
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
                     pass_fds=(theirs.fileno(), process._recorder),
+                    # Ctrl-C in a terminal is for Python, which then ends its processes in order.
+                    start_new_session=True,
                 )
         except BaseException:
             ours.close()

@@ -70,11 +70,18 @@ class ControllerRegistry:
     ...     room = await registry.open("gen9randombattle", seed=7)
     """
 
-    def __init__(self, config: BridgeConfig | str | Path | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        config: BridgeConfig | str | Path | None = None,
+        *,
+        runtime: Runtime | None = None,
+        **settings: Any,
+    ) -> None:
+        """Settings are a BridgeConfig, a YAML file, or given by name; a known runtime is not looked for."""
         base = load_config(config) if isinstance(config, str | Path) else config or BridgeConfig()
         self.config = base.replace(**settings) if settings else base
         self.max_frame = self.config.max_frame_mb * 1_000_000
-        self.runtime: Runtime | None = None
+        self.runtime = runtime
         self.counters = Counters()
         self.trips = RoundTrips()
         self._progress: Callable[[str], None] | None = None
@@ -90,6 +97,7 @@ class ControllerRegistry:
         self._started = 0.0
         self._sweep: asyncio.TimerHandle | None = None
         self._failure: BridgeError | None = None
+        self._failed = asyncio.Event()
         self._closing: asyncio.Task[None] | None = None
         self._open = False
 
@@ -116,7 +124,10 @@ class ControllerRegistry:
         loop = asyncio.get_running_loop()
         self._started = loop.time()
         self._progress = progress
-        self.runtime = await asyncio.to_thread(find_runtime, self.config.node, progress=progress)
+        if self.runtime is None:
+            self.runtime = await asyncio.to_thread(
+                find_runtime, self.config.node, progress=progress
+            )
         self._berths = [Berth(number) for number in range(self.config.pool)]
         try:
             await self._fill(self._berths[0])
@@ -138,6 +149,12 @@ class ControllerRegistry:
         if self._closing is None:
             self._closing = asyncio.create_task(self._close(drain))
         await asyncio.shield(self._closing)
+
+    async def failure(self) -> BridgeError:
+        """Waits until the pool cannot be kept up any more, and returns why; for who serves it to others."""
+        await self._failed.wait()
+        assert self._failure is not None
+        return self._failure
 
     async def _close(self, drain: bool) -> None:
         self._open = False
@@ -177,6 +194,7 @@ class ControllerRegistry:
         """The pool cannot be kept up: everybody who waits is told why."""
         log.error("the pool cannot be kept up", cause=str(error))
         self._failure = error
+        self._failed.set()
         for room in list(self._rooms.values()):
             room.fail(error)
         self._closing = self._closing or asyncio.create_task(self._close(drain=False))

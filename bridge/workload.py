@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from . import seeds
@@ -32,10 +32,17 @@ def policies_for(seed: seeds.Seed) -> Policies:
     return RandomPolicy(seeds.policy_seed(seed, "p1")), RandomPolicy(seeds.policy_seed(seed, "p2"))
 
 
-async def play(room: BattleRoom, policies: Policies) -> Result:
+async def play(
+    room: BattleRoom,
+    policies: Policies,
+    *,
+    between_turns: Callable[[], Awaitable[object]] | None = None,
+) -> Result:
     """Plays a room to its end, both sides in one task, both choices of a turn in one write."""
     seats = tuple(zip((room.p1, room.p2), policies, strict=True))
     while True:
+        if between_turns is not None:
+            await between_turns()
         chosen: list[tuple[Side, RandomPolicy, Update, asyncio.Future[None]]] = []
         for side, policy in seats:
             update = await side.next()

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -42,12 +43,14 @@ with ShowdownServer(Path(sys.argv[1]), Path(sys.argv[2]), ServerSettings(1)) as 
 """
 
 
-def hold_a_server(package: Path, node: Path) -> subprocess.Popen[str]:
+def hold_a_server(package: Path, node: Path, folder: Path) -> subprocess.Popen[str]:
+    """Start a server in a Python of its own, which keeps its copy of the package in `folder`."""
     return subprocess.Popen(
         [sys.executable, "-c", HOLD_A_SERVER, package, node],
         cwd=REPOSITORY,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        env=os.environ | {"TMPDIR": str(folder)},
         text=True,
     )
 
@@ -127,7 +130,10 @@ def test_players_of_a_frozen_server_give_up_at_the_deadline(server: ShowdownServ
 def test_a_killed_python_takes_its_server_along_and_players_notice_at_once(
     runtime: Runtime,
 ) -> None:
-    with hold_a_server(runtime.simulator, runtime.node) as holder:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        hold_a_server(runtime.simulator, runtime.node, Path(folder)) as holder,
+    ):
         assert holder.stdout is not None
         leader, url = holder.stdout.readline().split()
         assert len(session_members(int(leader))) == 3
@@ -153,7 +159,7 @@ def test_an_interrupted_start_leaves_no_process(runtime: Runtime, tmp_path: Path
     started = tmp_path / "started"
     os.mkfifo(started)
     node = stub_node(tmp_path, f"echo $$ > '{started}'; exec cat")
-    with hold_a_server(runtime.simulator, node) as holder:
+    with hold_a_server(runtime.simulator, node, tmp_path) as holder:
         leader = int(started.read_text())
         assert len(session_members(leader)) == 1
         holder.send_signal(signal.SIGINT)

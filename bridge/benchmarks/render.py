@@ -1,0 +1,72 @@
+"""Prints what a benchmark measured."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from .rows import ROWS
+from .run import Outcome
+from .sample import Sample, Spread
+
+__all__ = ["render"]
+
+
+def render(outcome: Outcome, console: Console) -> None:
+    """The machine, the rows and the comparisons."""
+    console.print(", ".join(f"{name} {value}" for name, value in outcome.machine.items() if value))
+    plan = outcome.plan
+    console.print(
+        f"{plan.format}, {plan.repeats} samples of {plan.battles} battles, pool of {plan.pool} "
+        f"with {plan.rooms} battles in flight; medians"
+    )
+    for row, note in outcome.notes.items():
+        console.print(f"{row}: best of all settings tried: {note}")
+    console.print(_rows(outcome))
+    if comparisons := outcome.comparisons():
+        table = Table("comparison", "median", "lowest to highest", "target", "", title="Comparisons")
+        for comparison in comparisons:
+            measured = comparison.measured
+            bound = "at least" if comparison.at_least else "at most"
+            table.add_row(
+                comparison.claim,
+                f"{measured.median:.3f}",
+                f"{measured.low:.3f} to {measured.high:.3f}",
+                f"{bound} {comparison.limit:g}",
+                "reached" if comparison.holds else "missed",
+            )
+        console.print(table)
+    if per_room := outcome.memory_per_room():
+        figures = ", ".join(f"{value / 1024:.0f} KiB in {side}" for side, value in per_room.items())
+        console.print(f"memory per open room: {figures}")
+
+
+def _rows(outcome: Outcome) -> Table:
+    table = Table(title="Rows")
+    table.add_column("row", no_wrap=True)
+    table.add_column("what it is")
+    for heading in (
+        "battles/s",
+        "decisions/s",
+        "Python CPU ms\n/decision",
+        "Node CPU ms\n/decision",
+        "memory MB",
+    ):
+        table.add_column(heading, justify="right")
+    for name, samples in outcome.samples.items():
+        table.add_row(name, ROWS[name].description, *_figures(samples))
+    return table
+
+
+def _figures(samples: list[Sample]) -> list[str]:
+    def spread(name: str, digits: int, scale: float = 1.0) -> str:
+        figure = Spread.of([getattr(sample, name) * scale for sample in samples])
+        return f"{figure.median:.{digits}f}"
+
+    return [
+        spread("battles_per_s", 1),
+        spread("decisions_per_s", 0),
+        spread("python_cpu_ms_per_decision", 3),
+        spread("node_cpu_ms_per_decision", 3),
+        spread("memory", 0, 1e-6),
+    ]

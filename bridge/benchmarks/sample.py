@@ -1,0 +1,92 @@
+"""What one measurement of a row yields, and what several of them say together."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["Sample", "Spread", "ratio", "summarise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One measurement: how much was played, in what time, at what cost."""
+
+    battles: int
+    decisions: int
+    turns: int
+    wall: float
+    python_cpu: float
+    node_cpu: float
+    python_memory: int
+    node_memory: int
+
+    @property
+    def battles_per_s(self) -> float:
+        return self.battles / self.wall
+
+    @property
+    def decisions_per_s(self) -> float:
+        return self.decisions / self.wall
+
+    @property
+    def python_cpu_ms_per_decision(self) -> float:
+        return 1e3 * self.python_cpu / self.decisions
+
+    @property
+    def node_cpu_ms_per_decision(self) -> float:
+        return 1e3 * self.node_cpu / self.decisions
+
+    @property
+    def cpu_ms_per_decision(self) -> float:
+        """All processes together."""
+        return self.python_cpu_ms_per_decision + self.node_cpu_ms_per_decision
+
+    @property
+    def memory(self) -> int:
+        return self.python_memory + self.node_memory
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The median of several values, and the lowest and highest."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        return cls(statistics.median(values), min(values), max(values))
+
+    def __str__(self) -> str:
+        return f"{self.median:.3g} ({self.low:.3g} to {self.high:.3g})"
+
+
+FIGURES = (
+    "battles_per_s",
+    "decisions_per_s",
+    "python_cpu_ms_per_decision",
+    "node_cpu_ms_per_decision",
+    "memory",
+    "python_memory",
+    "node_memory",
+)
+
+
+def summarise(samples: Sequence[Sample]) -> dict[str, Any]:
+    """Plain data: each figure as a median, and its spread beside it."""
+    spreads = {name: Spread.of([getattr(sample, name) for sample in samples]) for name in FIGURES}
+    return {name: spread.median for name, spread in spreads.items()} | {
+        "spread": {name: [spread.low, spread.high] for name, spread in spreads.items()},
+        "samples": [asdict(sample) for sample in samples],
+    }
+
+
+def ratio(
+    above: Sequence[Sample], below: Sequence[Sample], figure: Callable[[Sample], float]
+) -> Spread:
+    """How a figure of two rows compares: ratios of neighbouring samples, so that drift cancels out."""
+    return Spread.of([figure(a) / figure(b) for a, b in zip(above, below, strict=True)])

@@ -1,0 +1,82 @@
+'use strict';
+/**
+ * The limit of what a bridge can reach: random battles inside one process, with no IPC.
+ *
+ * node limit.js --simulator FOLDER
+ *
+ * Reads a line of JSON, {"battles": [{format, seed, p1, p2, policies}]}, plays these one after another,
+ * and answers with a line: how many decisions and turns that took, and what CPU time and memory.
+ */
+
+const readline = require('node:readline');
+const { parseArgs } = require('node:util');
+const { RandomPolicy } = require('../lib/random-policy');
+const { loadSimulator } = require('../lib/simulator');
+
+/**
+ * @typedef {{format: any, seed: any, p1: any, p2: any, policies: [number, number]}} Spec
+ */
+
+/**
+ * Plays one battle as the simulator's own stream would drive it, only that nobody reads what it sends.
+ * @param {import('../lib/simulator').Simulator} simulator
+ * @param {Spec} spec
+ */
+function playBattle({ Battle }, { format, seed, p1, p2, policies }) {
+  let refusals = 0;
+  const battle = new Battle({ formatid: format, seed, p1, p2, send: () => {} });
+  battle.sendUpdates();
+  const seats = policies.map((state) => new RandomPolicy(state));
+  let decisions = 0;
+  while (!battle.ended) {
+    for (const [index, side] of battle.sides.entries()) {
+      while (side.activeRequest && !side.activeRequest.wait && !side.isChoiceDone()) {
+        const request = side.activeRequest;
+        decisions++;
+        if (battle.choose(side.id, seats[index].choose(request))) break;
+        refusals++;
+        // Asked again with what the refusal revealed: choose again. Otherwise let the simulator choose.
+        if (!request.update) battle.choose(side.id, 'default');
+      }
+      if (battle.ended) break;
+    }
+    battle.sendUpdates();
+  }
+  const won = battle.sides.find((side) => side.name === battle.winner);
+  const result = { winner: won ? won.id : null, turns: battle.turn };
+  battle.destroy();
+  return { decisions: decisions - refusals, result };
+}
+
+/**
+ * @param {import('../lib/simulator').Simulator} simulator
+ * @param {Spec[]} battles
+ */
+function measure(simulator, battles) {
+  const before = process.cpuUsage();
+  const start = process.hrtime();
+  let decisions = 0;
+  const results = [];
+  for (const spec of battles) {
+    const played = playBattle(simulator, spec);
+    decisions += played.decisions;
+    results.push(played.result);
+  }
+  const [seconds, nanoseconds] = process.hrtime(start);
+  const { user, system } = process.cpuUsage(before);
+  return {
+    battles: battles.length,
+    decisions,
+    turns: results.reduce((sum, { turns }) => sum + turns, 0),
+    wall: seconds + nanoseconds / 1e9,
+    node_cpu: (user + system) / 1e6,
+    node_memory: process.memoryUsage().rss,
+    results,
+  };
+}
+
+const { values } = parseArgs({ options: { simulator: { type: 'string' } } });
+const simulator = loadSimulator(String(values.simulator));
+readline.createInterface({ input: process.stdin }).on('line', (line) => {
+  process.stdout.write(JSON.stringify(measure(simulator, JSON.parse(line).battles)) + '\n');
+});

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Measures the bridge beside what it is compared with, and prints the figures that the README quotes."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from bridge.benchmarks.machine import describe_machine
+from bridge.benchmarks.render import render
+from bridge.benchmarks.rows import FULL, QUICK, ROWS
+from bridge.benchmarks.run import run
+from bridge.errors import BridgeError
+from bridge.runtime import find_runtime
+
+EPILOG = """\
+rows:
+{rows}
+
+Samples of the rows of a group are taken in turns; a comparison is the median of the ratios of neighbouring
+samples. CPU time is counted beside wall time, because other work on the machine disturbs it less.
+
+examples:
+  scripts/benchmark.py                      everything, about half an hour on two cores
+  scripts/benchmark.py --quick              the same with fewer and shorter samples, a few minutes
+  scripts/benchmark.py --only limit,pool    what the bridge costs over the bare simulator
+  scripts/benchmark.py --json bench.json    write rows, spreads and all samples beside the table
+"""
+
+
+def main() -> int:
+    options = parse_arguments()
+    plan = QUICK if options.quick else FULL
+    changes = {
+        name: getattr(options, name)
+        for name in ("repeats", "battles", "pool", "rooms", "format")
+        if getattr(options, name) is not None
+    }
+    console = Console(stderr=True)
+    try:
+        runtime = find_runtime(progress=console.log)
+        outcome = run(
+            options.only,
+            runtime,
+            dataclasses.replace(plan, **changes),
+            describe_machine(runtime),
+            console.log,
+        )
+    except BridgeError as error:
+        print(f"benchmark: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("benchmark: interrupted", file=sys.stderr)
+        return 130
+    if options.json is not None:
+        options.json.write_text(json.dumps(outcome.as_data(), indent=2) + "\n", encoding="utf-8")
+    render(outcome, Console())
+    return 0
+
+
+def parse_arguments() -> argparse.Namespace:
+    rows = "\n".join(f"  {name:20} {spec.description}" for name, spec in ROWS.items())
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        epilog=EPILOG.format(rows=rows),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--only", type=row_names, default=list(ROWS), metavar="ROW,ROW")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter samples")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON")
+    parser.add_argument("--repeats", type=int, help="samples of each row")
+    parser.add_argument("--battles", type=int, help="battles in a sample")
+    parser.add_argument("--pool", type=int, help="controllers of the pool")
+    parser.add_argument("--rooms", type=int, help="battles in flight on the pool")
+    parser.add_argument("--format", help="a format with random teams")
+    return parser.parse_args()
+
+
+def row_names(text: str) -> list[str]:
+    names = text.split(",")
+    for name in names:
+        if name not in ROWS:
+            raise argparse.ArgumentTypeError(f"no row {name!r}; there are {', '.join(ROWS)}")
+    return names
+
+
+if __name__ == "__main__":
+    sys.exit(main())
