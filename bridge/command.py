@@ -14,8 +14,9 @@ __all__ = ["Command"]
 class Command:
     """What to do, for whom, and when it was asked.
 
-    It outlives the controller that it was sent to: if that one dies before it answers, the same command
-    goes to another. It is encoded here and once, so that what cannot be encoded fails where it was asked.
+    It outlives the controller that it was sent to: if that one dies before it answers, the same
+    command goes to another. It is encoded here and once, so that what cannot be encoded fails
+    where it was asked.
     """
 
     __slots__ = ("answered", "body", "fields", "future", "issued", "operation", "written")

@@ -1,4 +1,4 @@
-"""The settings of a registry: one typed object, loadable from YAML. Says nothing about how they are used."""
+"""The settings of a registry: one typed object, loadable from YAML."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ class BridgeConfig:
         backoff_base: Seconds to wait after the first failed start; doubled each time.
         backoff_cap: The longest such wait, in seconds.
         heartbeat: Seconds between two pings of a process, which also bring its memory and CPU time.
-        response_timeout: Seconds without an answer after which a process is looked at. It is killed if
-            it is stopped or has used that much CPU time; one that is merely starved gets up to four
-            times as long.
+        response_timeout: Seconds without an answer after which a process is looked at. It is killed
+            if it is stopped or has been busy all the while; one that is merely starved gets up to
+            four times as long.
         terminate_timeout: Seconds between SIGTERM and SIGKILL.
         drain_timeout: Seconds that battles on a recycled process, or on a closing registry, have to
             end by themselves. Then the former are moved to another process, the latter closed.
         recycle_battles: Battles after which a process is replaced; 0 for never.
         recycle_memory_mb: Resident memory at which a process is replaced; 0 for never.
         recycle_age: Seconds after which a process is replaced; 0 for never.
-        recycle_jitter: The three limits above vary by up to this share from process to process, so that
-            the pool is not replaced all at once.
+        recycle_jitter: The three limits above vary by up to this share from process to process, so
+            that the pool is not replaced all at once.
         timing: Whether to stamp every round trip. It costs less than one percent.
         poison_folder: Where the input logs of poisoned battles are written.
     """
@@ -108,7 +108,10 @@ class BridgeConfig:
 
     def describe(self) -> dict[str, Any]:
         """The settings as plain data."""
-        return {name: str(v) if isinstance(v, Path) else v for name, v in dataclasses.asdict(self).items()}
+        return {
+            name: str(v) if isinstance(v, Path) else v
+            for name, v in dataclasses.asdict(self).items()
+        }
 
 
 _LEAST = {
@@ -142,7 +145,7 @@ def load_config(path: str | Path) -> BridgeConfig:
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not valid YAML: {error}") from error
+        raise ConfigError(f"{path} is not valid YAML: {_yaml_problem(error)}") from error
     if data is None:
         data = {}
     if not isinstance(data, dict):
@@ -163,12 +166,22 @@ def _build(data: Mapping[Any, Any]) -> BridgeConfig:
             raise ConfigError(f"{key} has no value")
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(BridgeConfig, "bridge")
-    plain = {k: str(v) if isinstance(v, Path) else list(v) if isinstance(v, tuple) else v for k, v in data.items()}
+    plain = {
+        k: str(v) if isinstance(v, Path) else list(v) if isinstance(v, tuple) else v
+        for k, v in data.items()
+    }
     try:
         checked = parser.parse_object({"bridge": plain})
         return BridgeConfig(**vars(checked.bridge))
     except ArgumentError as error:
         raise ConfigError(_shorten(str(error))) from error
+
+
+def _yaml_problem(error: yaml.YAMLError) -> str:
+    """What is wrong and where, in one line of the several that YAML takes."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        return f"line {error.problem_mark.line + 1}: {error.problem}"
+    return str(error).partition("\n")[0]
 
 
 def _shorten(message: str) -> str:

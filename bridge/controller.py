@@ -1,4 +1,4 @@
-"""One Node process and the pipe to it: its life, its health, its traffic. Knows no battle from another."""
+"""One Node process and the pipe to it: life, health, traffic. Knows no battle from another."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ class Traffic:
 class Death:
     """How a controller ended, and what it held.
 
-    `in_hand` is the command it was working on, and `blamed` says whether that command is the likely cause.
+    `in_hand` is the command it was working on, and `blamed` says whether that command is the
+    likely cause.
     """
 
     error: ControllerDied
@@ -216,7 +217,8 @@ class Controller(asyncio.Protocol):
         hello = frame.get("hello")
         if not isinstance(hello, dict) or hello.get("protocol") != PROTOCOL:
             raise ProtocolViolation(
-                f"Node speaks protocol {hello and hello.get('protocol')}, not {PROTOCOL}", pid=self.pid
+                f"Node speaks protocol {hello and hello.get('protocol')}, not {PROTOCOL}",
+                pid=self.pid,
             )
         self.identity = Identity(
             pid=hello["pid"], node=hello["node"], simulator=hello["simulator"], turbo=hello["turbo"]
@@ -376,13 +378,22 @@ class Controller(asyncio.Protocol):
         command.answered(command, frame)
         stamps = frame.get("t")
         if stamps is not None:
-            self._trips.record(
-                command.operation,
-                RoundTrip(command.issued, command.written, *stamps, arrived, decoded, clock()),
+            received, waited, simulated, encoded = stamps
+            trip = RoundTrip(
+                command.issued,
+                command.written,
+                received,
+                waited,
+                simulated,
+                encoded,
+                arrived,
+                decoded,
+                clock(),
             )
+            self._trips.record(command.operation, trip)
 
     def withdraw(self, commands: set[Command]) -> list[Command]:
-        """Forgets unanswered commands of a room that leaves; returns them in the order they were sent."""
+        """Forgets unanswered commands of a room that leaves; returns them in their order."""
         withdrawn = {number: c for number, c in self._pending.items() if c in commands}
         for number in withdrawn:
             del self._pending[number]

@@ -99,11 +99,11 @@ class BattleRejected(BridgeError):
 
 
 class ChoiceRejected(BridgeError):
-    """Raised when the simulator, or the room, refuses a choice; the battle waits for another one."""
+    """Raised when a choice is refused; the battle waits for another one."""
 
 
 class StaleChoice(ChoiceRejected):
-    """Raised when a choice names a request that is not the side's current one, or answers it twice."""
+    """Raised when a choice answers a request that is not open: an old one, or one twice."""
 
 
 class BattlePoisoned(BridgeError):

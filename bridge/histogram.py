@@ -1,4 +1,4 @@
-"""An HDR histogram of nanoseconds that takes its values by the array. Knows nothing of what they time."""
+"""An HDR histogram of nanoseconds that takes its values by the array."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ PERCENTILES = (50.0, 90.0, 99.0, 99.9)
 class Histogram:
     """Counts of durations from one nanosecond to ten minutes, each to one percent.
 
-    The counts live in a `HdrHistogram`, so their layout, merging and encoded form are those of the HDR
-    family. Recording and reading are done here, on whole arrays: the library does both in plain Python,
-    value by value, which would cost more than a promise of one percent allows.
+    The counts live in a `HdrHistogram`, so their layout, merging and encoded form are those of the
+    HDR family. Recording and reading are done here, on whole arrays: the library does both in
+    plain Python, value by value, which would cost more than a promise of one percent allows.
     """
 
     __slots__ = ("_counts", "_hdr")
@@ -75,11 +75,12 @@ class Histogram:
             upper = _upper_bounds(self._counts.size)
             later._hdr.total_count = self.count - earlier.count
             later._hdr.max_value = min(int(upper[recorded[-1]]), self.max)
-            later._hdr.min_value = max(int(upper[recorded[0] - 1]) + 1, self.min)
+            first = int(recorded[0])
+            later._hdr.min_value = max(int(upper[first - 1]) + 1 if first else 0, self.min)
         return later
 
     def counts_up_to(self, values: Sequence[int]) -> list[int]:
-        """For each value, how many recorded ones do not exceed it, to the precision of the histogram."""
+        """For each value, how many recorded ones do not exceed it, to one percent."""
         cells = np.searchsorted(_upper_bounds(self._counts.size), values, side="right")
         cumulated = np.concatenate(([0], np.cumsum(self._counts)))
         return [int(count) for count in cumulated[cells]]
@@ -131,9 +132,10 @@ class Histogram:
 
 @functools.cache
 def _upper_bounds(size: int) -> npt.NDArray[np.int64]:
-    """The largest value that each count stands for: one step apart at first, then two, four, eight…"""
+    """The largest value each count stands for: one step apart at first, then two, four…"""
     half = _SUB_BUCKETS // 2
     index = np.arange(size)
     bucket = np.maximum(index // half - 1, 0)
     sub_bucket = index - bucket * half
-    return ((sub_bucket + 1) << bucket) - 1
+    bounds: npt.NDArray[np.int64] = ((sub_bucket + 1) << bucket) - 1
+    return bounds

@@ -1,4 +1,4 @@
-"""Everything that decides how a battle goes: format, seeds, players and moves. Enough to play it again."""
+"""What decides how a battle goes: format, seeds, players, moves. Enough to play it again."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from .wire import Frame
 __all__ = ["Journal", "Move", "Player", "SideId"]
 
 SideId = Literal["p1", "p2"]
+_SIDES: dict[str, SideId] = {"p1": "p1", "p2": "p2"}
 Move = tuple[Literal["choose", "forfeit"], SideId, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Who sits in a seat. The team is packed or export text; formats with random teams take none."""
+    """Who sits in a seat; the team, if the format wants one, is packed or export text."""
 
     name: str
     team: str | None = None
@@ -30,8 +31,9 @@ class Player:
 class Journal:
     """One battle from its start to now.
 
-    A move is in here if the simulator accepted it, or if it refused it but asked again, because then it knows
-    more than before. Replaying the journal therefore leads to the same state, request numbers included.
+    A move is in here if the simulator accepted it, or if it refused it but asked again, because
+    then it knows more than before. Replaying the journal therefore leads to the same state,
+    request numbers included.
     """
 
     format: str
@@ -54,7 +56,7 @@ class Journal:
         return replace(self, moves=self.moves.copy())
 
     def settle_teams(self, teams: list[str | None]) -> None:
-        """Takes over the teams as the simulator packed them, so that a replay need not validate again."""
+        """Takes over the teams as packed, so that a replay need not validate again."""
         self.p1 = replace(self.p1, team=teams[0])
         self.p2 = replace(self.p2, team=teams[1])
 
@@ -75,7 +77,7 @@ class Journal:
         start: dict[str, str] = {}
         players: dict[str, Player] = {}
         moves: list[Move] = []
-        for number, line in enumerate(text.splitlines(), start=1):
+        for number, line in enumerate(text.split("\n"), start=1):
             if not line or line.startswith("#"):
                 continue
             word, _, rest = line.removeprefix(">").partition(" ")
@@ -84,10 +86,10 @@ class Journal:
             elif word == "player":
                 side, _, fields = rest.partition(" ")
                 players[side] = Player(**json.loads(fields))
-            elif word == "p1" or word == "p2":
-                moves.append(("choose", word, rest))
-            elif word == "forcelose" and (rest == "p1" or rest == "p2"):
-                moves.append(("forfeit", rest, ""))
+            elif word in _SIDES:
+                moves.append(("choose", _SIDES[word], rest))
+            elif word == "forcelose" and rest in _SIDES:
+                moves.append(("forfeit", _SIDES[rest], ""))
             else:
                 raise ValueError(f"line {number} of the input log is not understood: {line[:80]}")
         if not start or len(players) != 2:

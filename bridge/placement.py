@@ -14,7 +14,8 @@ __all__ = ["Limits", "Reading", "backoff", "place", "reason_to_recycle"]
 def place(loads: Sequence[int], waiting: int, capacity: int) -> list[int]:
     """Which controller each of the first rooms in line goes to: always the least loaded one.
 
-    `loads` are the rooms on each ready controller. The answer is shorter than `waiting` when places run out.
+    `loads` are the rooms on each ready controller. The answer is shorter than `waiting` when
+    places run out.
     """
     heap = [(load, index) for index, load in enumerate(loads) if load < capacity]
     heapq.heapify(heap)

@@ -1,4 +1,4 @@
-"""One Node process as the operating system sees it: start, signal, wait, and what it wrote to stderr."""
+"""One Node process as the system sees it: start, signal, wait, and what it printed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Sequence
+from pathlib import Path
 from typing import cast
 
 import psutil
@@ -23,9 +24,9 @@ _STDERR_KEPT = 16 * 1024
 class NodeProcess(asyncio.SubprocessProtocol):
     """A child with a duplex socket for frames, a lifeline on stdin, and a flight recorder.
 
-    stdout and stderr share one pipe, of which only the tail is kept: whatever the simulator prints can
-    neither corrupt the frames nor fill a buffer. The recorder is a file of eight bytes in which the child
-    notes the command it is working on; it can be read after the child's death.
+    stdout and stderr share one pipe, of which only the tail is kept: whatever the simulator prints
+    can neither corrupt the frames nor fill a buffer. The recorder is a file of eight bytes in
+    which the child notes the command it is working on; it can be read after the child's death.
     """
 
     def __init__(self) -> None:
@@ -42,7 +43,7 @@ class NodeProcess(asyncio.SubprocessProtocol):
 
     @classmethod
     async def start(cls, command: Sequence[str]) -> tuple[NodeProcess, socket.socket]:
-        """Starts `command`, with --channel and --recorder added, and returns our end of its channel."""
+        """Starts `command` with its descriptors, and returns our end of its channel."""
         ours, theirs = socket.socketpair()
         process = cls()
         try:
@@ -118,7 +119,7 @@ class NodeProcess(asyncio.SubprocessProtocol):
                 self._transport.kill()
 
     async def stop(self, patience: float) -> int:
-        """Ends the process: SIGTERM, then SIGKILL after `patience` seconds. Returns how it exited."""
+        """Ends the process, by force after `patience` seconds. Returns how it exited."""
         self.terminate()
         try:
             async with asyncio.timeout(patience):
@@ -143,5 +144,5 @@ def _open_recorder() -> int:
     if hasattr(os, "memfd_create"):
         return os.memfd_create("maple-flight-recorder")
     descriptor, path = tempfile.mkstemp(prefix="maple-flight-recorder-")
-    os.unlink(path)
+    Path(path).unlink()
     return descriptor

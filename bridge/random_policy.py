@@ -1,7 +1,8 @@
 """A seeded policy that picks a random legal choice.
 
-node/lib/random-policy.js is its twin: the same seed and requests give the same choices in both languages,
-so that benchmarks with and without IPC play the very same battles. Change both or neither.
+node/lib/random-policy.js is its twin: the same seed and requests give the same choices in both
+languages, so that benchmarks with and without IPC play the very same battles. Change both or
+neither.
 """
 
 from __future__ import annotations
@@ -115,13 +116,14 @@ def _actions(request: Request, slot: int, taken: set[str], spent: set[str]) -> l
         target = max_move["target"] if max_move and not can_dynamax else move.get("target")
         for aim in _aims(target, slot, single):
             options.append(name + aim)
-            for word in gimmicks:
-                options.append(f"{name}{aim} {word}")
+            options.extend(f"{name}{aim} {word}" for word in gimmicks)
         z_move = z_moves[index] if index < len(z_moves) else None
         if z_move and "zmove" not in spent:
             options.extend(f"{name}{aim} zmove" for aim in _aims(z_move["target"], slot, single))
         if can_dynamax and max_move and "dynamax" not in spent:
-            options.extend(f"{name}{aim} dynamax" for aim in _aims(max_move["target"], slot, single))
+            options.extend(
+                f"{name}{aim} dynamax" for aim in _aims(max_move["target"], slot, single)
+            )
     if not active.get("trapped"):
         options.extend(_bench(request, taken, fainted=False))
     return options

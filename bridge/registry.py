@@ -1,4 +1,4 @@
-"""The pool: owns the controllers, places rooms on them, replaces the dead and moves what they held."""
+"""The pool: owns the controllers, places rooms on them, replaces the dead."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ __all__ = ["ControllerRegistry"]
 log = structlog.get_logger("bridge.registry")
 
 _STRIKES = 2
-# A room in whose hands controllers die of signals from outside, again and again without a step forward,
-# may be what makes somebody send them (the kernel, for memory). Innocent rooms never get this far.
+# A room in whose hands controllers die of signals from outside, again and again without a step
+# forward, may be what makes somebody send them (the kernel, for memory). Innocent rooms never get
+# this far.
 _DEATHS_IN_HAND = 10
 _QUIET = 1.0
 
@@ -77,7 +78,7 @@ class ControllerRegistry:
         runtime: Runtime | None = None,
         **settings: Any,
     ) -> None:
-        """Settings are a BridgeConfig, a YAML file, or given by name; a known runtime is not looked for."""
+        """Settings are a BridgeConfig, a YAML file, or given by name."""
         base = load_config(config) if isinstance(config, str | Path) else config or BridgeConfig()
         self.config = base.replace(**settings) if settings else base
         self.max_frame = self.config.max_frame_mb * 1_000_000
@@ -118,7 +119,7 @@ class ControllerRegistry:
     # Life
 
     async def start(self, progress: Callable[[str], None] | None = None) -> None:
-        """Brings the pool up: the first controller alone, so that a broken set-up fails at once, then the rest."""
+        """Brings the pool up: one controller alone, where a broken set-up shows, then the rest."""
         if self._started:
             raise RegistryClosed("a registry is started once")
         loop = asyncio.get_running_loop()
@@ -151,7 +152,7 @@ class ControllerRegistry:
         await asyncio.shield(self._closing)
 
     async def failure(self) -> BridgeError:
-        """Waits until the pool cannot be kept up any more, and returns why; for who serves it to others."""
+        """Waits until the pool cannot be kept up any more, and returns why."""
         await self._failed.wait()
         assert self._failure is not None
         return self._failure
@@ -176,7 +177,7 @@ class ControllerRegistry:
         await asyncio.gather(*(controller.stop() for controller in controllers))
 
     async def _drain(self) -> None:
-        """Waits for battles that somebody plays; a room that was not touched for a second is not waited for."""
+        """Waits for battles, but not for a room that nobody touched for a second."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.config.drain_timeout
         while self._rooms:
@@ -207,7 +208,7 @@ class ControllerRegistry:
     # Berths
 
     async def _keep(self, berth: Berth) -> None:
-        """Keeps a berth filled: replaces a controller that died, and one that is due, by a warm one."""
+        """Replaces the berth's controller by a warm one when it died, or is due."""
         while True:
             await berth.attention.wait()
             berth.attention.clear()
@@ -226,18 +227,17 @@ class ControllerRegistry:
                 self._spawn(self._retire(former, reason))
 
     async def _fill(self, berth: Berth) -> None:
-        while True:
+        controller = None
+        while controller is None:
             try:
                 controller = await self._start_controller()
             except BridgeError:
                 self.counters.failed_starts += 1
                 berth.failures += 1
-                # Before the pool is up, a controller that does not come up is a broken installation.
+                # Before the pool is up, a controller that fails means a broken installation.
                 if not self._open or berth.failures >= self.config.start_attempts:
                     raise
                 await asyncio.sleep(backoff(berth.failures, self.config))
-            else:
-                break
         berth.failures = 0
         berth.controller = controller
         berth.limits = Limits.draw(self.config, random.random())
@@ -341,9 +341,9 @@ class ControllerRegistry:
     ) -> BattleRoom:
         """Starts a battle on the least loaded controller.
 
-        A seed, a number or one in the simulator's own notation, decides the whole battle with its random
-        teams. `p1` and `p2` are names, or Players with a team (packed or export text). Waits for a place up
-        to `timeout` seconds, or as configured.
+        A seed, a number or one in the simulator's own notation, decides the whole battle with its
+        random teams. `p1` and `p2` are names, or Players with a team (packed or export text).
+        Waits for a place up to `timeout` seconds, or as configured.
         """
         seed = seeds.settle(seed)
         journal = Journal(
@@ -370,10 +370,16 @@ class ControllerRegistry:
         """Opens a room in the state that a journal leads to, as after the death of a controller."""
         controller = await self._find_place(None)
         self._room_number += 1
-        room = BattleRoom(f"battle-{_identifier(journal.format)}-{self._room_number}", journal, self)
+        room = BattleRoom(
+            f"battle-{_identifier(journal.format)}-{self._room_number}", journal, self
+        )
         self._rooms[room.tag] = room
         self.adopt(room, controller)
-        await room.replay_on(controller)
+        try:
+            await room.replay_on(controller)
+        except BaseException:
+            room.abandon(RoomClosed("the battle was not resumed", room=room.tag))
+            raise
         return room
 
     async def _find_place(self, timeout: float | None) -> Controller:
@@ -404,7 +410,9 @@ class ControllerRegistry:
         if self._failure is not None:
             raise self._failure
         if not self._open:
-            raise RegistryClosed("the registry is not running: use `async with`, or start() and close()")
+            raise RegistryClosed(
+                "the registry is not running: use `async with`, or start() and close()"
+            )
 
     def _pump(self) -> None:
         """Gives free places to rooms that lost theirs, then to those that wait to open."""
@@ -412,7 +420,9 @@ class ControllerRegistry:
             return
         ready = self._ready()
         loads = [controller.load for controller in ready]
-        places = place(loads, len(self._moving) + len(self._waiting), self.config.rooms_per_controller)
+        places = place(
+            loads, len(self._moving) + len(self._waiting), self.config.rooms_per_controller
+        )
         for index in places:
             controller = ready[index]
             if self._moving:
@@ -435,7 +445,7 @@ class ControllerRegistry:
             controller.emptied.set()
 
     def _line_up(self, room: BattleRoom, error: BridgeError | None = None) -> None:
-        """A room has lost its place: it waits for another one, unless it is what breaks controllers."""
+        """A room has lost its place: it waits for another, unless it breaks controllers."""
         room.suspend()
         if room.strikes >= _STRIKES or room.deaths_in_hand >= _DEATHS_IN_HAND:
             self._poison(room, error)
@@ -548,9 +558,7 @@ class ControllerRegistry:
                 "capacity": self.config.pool * self.config.rooms_per_controller,
             },
             "controllers": [_describe(controller) for controller in alive],
-            "counters": {
-                name: getattr(self.counters, name) for name in Counters.__slots__
-            }
+            "counters": {name: getattr(self.counters, name) for name in Counters.__slots__}
             | {"decisions": self.counters.decisions + sum(room.decisions for room in rooms)},
             "traffic": {name: getattr(traffic, name) for name in Traffic.__slots__},
             "round_trips": self.trips.summary(),
@@ -564,7 +572,9 @@ def _describe(controller: Controller) -> dict[str, Any]:
         "state": controller.state.value,
         "rooms": len(controller.rooms),
         "battles": controller.battles,
-        "age": asyncio.get_running_loop().time() - controller.started if controller.started else 0.0,
+        "age": asyncio.get_running_loop().time() - controller.started
+        if controller.started
+        else 0.0,
         "rss": controller.vitals.rss,
         "heap": controller.vitals.heap,
         "cpu": controller.vitals.cpu,
@@ -585,7 +595,7 @@ def _identifier(format: str) -> str:
 
 
 def write_input_log(room: BattleRoom, folder: Path) -> Path:
-    """Writes what was put into a battle, up to and with what nobody answered, where it can be replayed."""
+    """Writes what was put into a battle, with what nobody answered, to be replayed."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{room.tag}-{room.journal.seed.replace(',', '-')}.log"
     path.write_text(room.pending_journal().input_log(), encoding="utf-8")

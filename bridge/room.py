@@ -1,4 +1,4 @@
-"""One battle as Python sees it. Does not know where it is played: controllers come and go under it."""
+"""One battle as Python sees it, wherever it is played: controllers come and go under it."""
 
 from __future__ import annotations
 
@@ -114,7 +114,9 @@ class Side:
         self._answered = True
 
     def __repr__(self) -> str:
-        return f"<Side {self.id} of {self._room.tag}: {len(self._unread)} unread, request {self.rqid}>"
+        return (
+            f"<Side {self.id} of {self._room.tag}: {len(self._unread)} unread, request {self.rqid}>"
+        )
 
     @property
     def rqid(self) -> int | None:
@@ -127,7 +129,7 @@ class Side:
         return journal.p1.name if self.id == "p1" else journal.p2.name
 
     async def next(self) -> Update | None:
-        """The next update, as soon as there is one; None when the battle has ended and all is read."""
+        """The next update, as soon as there is one; None when the battle is over and read."""
         while not self._unread:
             if self._room.is_over:
                 self._room.raise_failure()
@@ -146,10 +148,12 @@ class Side:
             yield update
 
     def choose(self, choice: str, *, rqid: int | None = None) -> asyncio.Future[None]:
-        """Answers a request, the current one by default; await it to know that the simulator took it.
+        """Answers a request, by default the current one; await it to know it was taken.
 
-        The choice is on its way when this returns, so both sides can choose in one write. A choice that is refused raises ChoiceRejected and changes nothing, except that the simulator may ask
-        again with what the refusal revealed (a trapped Pokémon, a disabled move): that is the next update.
+        The choice is on its way when this returns, so both sides can choose in one write. A choice
+        that is refused raises ChoiceRejected and changes nothing, except that the simulator may
+        ask again with what the refusal revealed (a trapped Pokémon, a disabled move): that is the
+        next update.
         """
         return self._room.choose(self.id, choice, self.rqid if rqid is None else rqid)
 
@@ -172,7 +176,7 @@ class Side:
         self._answered = True
 
     def take_over(self, other: Side) -> None:
-        """Starts where another seat stands: with its unread updates, and its open request asked again."""
+        """Starts where another seat stands: its unread updates, and its open request again."""
         self._unread.extend(other._unread)
         self._current = other._current
         self._answered = other._answered
@@ -201,11 +205,14 @@ class BattleRoom:
         self._unanswered: dict[Command, None] = {}
         self._failure: BridgeError | None = None
         self._end: asyncio.Future[Result] = self._loop.create_future()
+        self._arrived = asyncio.Event()
         self.last_active = self._loop.time()
 
     def __repr__(self) -> str:
         where = f"on {self.controller.pid}" if self.controller else "nowhere"
-        return f"<BattleRoom {self.tag}: {self.state.value}, {where}, {len(self.journal.moves)} moves>"
+        return (
+            f"<BattleRoom {self.tag}: {self.state.value}, {where}, {len(self.journal.moves)} moves>"
+        )
 
     async def __aenter__(self) -> BattleRoom:
         return self
@@ -350,7 +357,8 @@ class BattleRoom:
             return
         if self.state is RoomState.MOVING:
             self._become(RoomState.PLAYING)
-        command.settle()
+        self._arrived.set()
+        self._deliver(frame)
 
     def _refused(self, command: Command, frame: Frame) -> bool:
         """Deals with a frame that says no; returns whether it did."""
@@ -408,7 +416,7 @@ class BattleRoom:
     # What the registry does
 
     def settle_on(self, controller: Controller) -> None:
-        """Goes on, or begins, on a controller: repeats what was answered, then asks what was not."""
+        """Begins or goes on there: repeats what was answered, then asks what was not."""
         self.controller = controller
         unanswered = list(self._unanswered)
         if self._opened:
@@ -443,9 +451,8 @@ class BattleRoom:
         self._opened = True
         self._become(RoomState.MOVING)
         self.settle_on(controller)
-        resumed = next(iter(self._unanswered))
-        resumed.future = self._loop.create_future()
-        await resumed.future
+        await self._arrived.wait()
+        self.raise_failure()
 
     def pending_journal(self) -> Journal:
         """The journal with the moves that no controller has lived to answer."""
@@ -486,7 +493,9 @@ class BattleRoom:
             self._leave()
             command.settle()
 
-        close = Command("close", {"room": self.tag}, answered=closed, issued=clock(), future=closing)
+        close = Command(
+            "close", {"room": self.tag}, answered=closed, issued=clock(), future=closing
+        )
         controller.send(close)
         self._unanswered[close] = None
         self._over(RoomState.CLOSED, error, leave=False)
@@ -503,6 +512,7 @@ class BattleRoom:
     ) -> None:
         self._become(state)
         self._failure = failure
+        self._arrived.set()
         if failure is not None and not self._end.done():
             self._end.set_exception(failure)
             self._end.exception()

@@ -11,7 +11,7 @@ Seed = int | str
 
 
 def settle(seed: Seed | None) -> Seed:
-    """The given seed, or a fresh one: every battle has a seed that is known, so that it can be replayed."""
+    """The given seed, or a fresh one: a battle whose seed is known can be replayed."""
     return secrets.randbits(63) if seed is None else seed
 
 

@@ -1,4 +1,4 @@
-"""Times every command on its way to Node and back, phase by phase. Keeps histograms, not single trips."""
+"""Times every command on its way to Node and back, phase by phase, in histograms."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ PHASES = (
 )
 """The parts of a round trip, in order; together they are the whole of it.
 
-encode: from the call to the write, which gathers the commands of a loop turn. pipe_out: until Node has
-read it. node_wait: behind other commands in Node. simulate: the battle itself. node_encode: making the
-frame. pipe_in: from there until Python has read it, which gathers the frames of a loop turn in Node.
-decode: until this frame is parsed, behind others of the same read. dispatch: until its room has it.
+encode: from the call to the write, which gathers the commands of a loop turn. pipe_out: until Node
+has read it. node_wait: behind other commands in Node. simulate: the battle itself. node_encode:
+making the frame. pipe_in: from there until Python has read it, which gathers the frames of a loop
+turn in Node. decode: until this frame is parsed, behind others of the same read. dispatch: until
+its room has it.
 """
 
 _FOLD = 4096
@@ -52,8 +53,8 @@ class RoundTrip(NamedTuple):
 class RoundTrips:
     """The histograms of all round trips, by operation.
 
-    A trip is one `append` on the hot path; every few thousand of them are folded into the histograms
-    together, by numpy.
+    A trip is one `append` on the hot path; every few thousand of them are folded into the
+    histograms together, by numpy.
     """
 
     def __init__(self) -> None:
@@ -82,7 +83,7 @@ class RoundTrips:
         return self._totals.get(operation) or Histogram()
 
     def summary(self) -> dict[str, Any]:
-        """Plain data by operation: percentiles of the whole and of each phase, and the encoded counts."""
+        """Plain data by operation: percentiles of the whole and of each phase, and counts."""
         self._fold_all()
         return {
             operation: {

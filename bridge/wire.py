@@ -1,4 +1,4 @@
-"""The frames on the pipe: how commands become lines, and bytes become frames. Does no input or output."""
+"""The frames on the pipe: how commands become lines, and bytes become frames. Does no I/O."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ async def play(
 
 
 async def choose_again(side: Side, policy: RandomPolicy, refused: Update) -> None:
-    """Finds a choice that the simulator takes, after it refused one that the request showed as legal."""
+    """Finds a choice that is taken, after one that the request showed as legal was not."""
     while side.rqid != refused.rqid:
         # Asked again, with what the refusal revealed.
         update = await side.next()

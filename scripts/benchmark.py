@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the bridge beside what it is compared with, and prints the figures that the README quotes."""
+"""Measures the bridge beside what it replaces; the README quotes what this prints."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ EPILOG = """\
 rows:
 {rows}
 
-Samples of the rows of a group are taken in turns; a comparison is the median of the ratios of neighbouring
-samples. CPU time is counted beside wall time, because other work on the machine disturbs it less.
+Samples of the rows of a group are taken in turns; a comparison is the median of the ratios of
+neighbouring samples. CPU time is counted beside wall time, because other work on the machine
+disturbs it less.
 
 examples:
   scripts/benchmark.py                      everything, about half an hour on two cores

@@ -24,7 +24,9 @@ def render(outcome: Outcome, console: Console) -> None:
         console.print(f"{row}: best of all settings tried: {note}")
     console.print(_rows(outcome))
     if comparisons := outcome.comparisons():
-        table = Table("comparison", "median", "lowest to highest", "target", "", title="Comparisons")
+        table = Table(
+            "comparison", "median", "lowest to highest", "target", "", title="Comparisons"
+        )
         for comparison in comparisons:
             measured = comparison.measured
             bound = "at least" if comparison.at_least else "at most"

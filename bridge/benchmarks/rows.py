@@ -153,7 +153,7 @@ class Limit:
 
 
 class Worker:
-    """A row that is played by a Python process of its own, and the Node processes that it starts."""
+    """A row played by a Python process of its own, and the Node processes it starts."""
 
     def __init__(
         self,
@@ -210,7 +210,7 @@ class Worker:
 
 
 class ShowdownWebSocket:
-    """poke-env's RandomPlayers over WebSocket against the real Showdown server, at its best settings."""
+    """poke-env's RandomPlayers over WebSocket on the real server, at its best settings."""
 
     def __init__(self, runtime: Runtime, plan: Plan) -> None:
         self._plan = plan
@@ -267,7 +267,9 @@ ROWS: dict[str, RowSpec] = {
     "showdown_websocket": RowSpec("poke-env on a Showdown server", ShowdownWebSocket),
     "pool_timed": RowSpec("the pool, timing on", Worker.pool, "timing"),
     "pool_untimed": RowSpec(
-        "the pool, timing off", lambda runtime, plan: Worker.pool(runtime, plan, timing=False), "timing"
+        "the pool, timing off",
+        lambda runtime, plan: Worker.pool(runtime, plan, timing=False),
+        "timing",
     ),
     "rooms_64": RowSpec(
         "64 open rooms on 4 controllers", lambda _, plan: Worker.steady(plan, 64), "rooms"

@@ -45,7 +45,7 @@ class Outcome:
         return [comparison for comparison in made if comparison is not None]
 
     def memory_per_room(self) -> dict[str, float]:
-        """Bytes that an open room adds, in Python and in Node: the slope between few and many rooms."""
+        """Bytes that an open room adds in Python and in Node, from few and from many rooms."""
         few, many = self.samples.get("rooms_64"), self.samples.get("rooms_2000")
         if not few or not many:
             return {}
@@ -64,9 +64,7 @@ class Outcome:
             "machine": self.machine,
             "plan": asdict(self.plan),
             "rows": {name: summarise(samples) for name, samples in self.samples.items()},
-            "comparisons": [
-                asdict(c) | {"holds": c.holds} for c in self.comparisons()
-            ],
+            "comparisons": [asdict(c) | {"holds": c.holds} for c in self.comparisons()],
             "memory_per_room": self.memory_per_room(),
             "notes": self.notes,
         }
@@ -156,20 +154,7 @@ def _measure(
     with ExitStack() as stack:
         rows = {}
         for name in names:
-            progress(f"{name}: warming up")
-            row = ROWS[name].start(runtime, plan)
-            stack.callback(row.close)
-            rows[name] = row
-            if isinstance(row, ShowdownWebSocket):
-                outcome.notes["showdown_websocket"] = {
-                    "simulator_processes": row.best.simulator_processes,
-                    "concurrency": row.best.concurrency,
-                }
-        for number in range(plan.repeats):
-            for name, row in rows.items():
-                sample = row.sample(number)
-                outcome.samples.setdefault(name, []).append(sample)
-                progress(
-                    f"{name}: {number + 1} of {plan.repeats}, {sample.battles_per_s:.1f} battles/s, "
-                    f"{sample.cpu_ms_per_decision:.3f} ms CPU per decision"
-                )
+            progress(
+                f"{name}: {number + 1} of {plan.repeats}, {sample.battles_per_s:.1f} battles/s,"
+                f" {sample.cpu_ms_per_decision:.3f} ms CPU per decision"
+            )

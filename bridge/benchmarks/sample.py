@@ -88,5 +88,5 @@ def summarise(samples: Sequence[Sample]) -> dict[str, Any]:
 def ratio(
     above: Sequence[Sample], below: Sequence[Sample], figure: Callable[[Sample], float]
 ) -> Spread:
-    """How a figure of two rows compares: ratios of neighbouring samples, so that drift cancels out."""
+    """How a figure of two rows compares: neighbouring samples, so that drift cancels."""
     return Spread.of([figure(a) / figure(b) for a, b in zip(above, below, strict=True)])

@@ -304,7 +304,7 @@ def session_members(leader: int) -> list[psutil.Process]:
 def session_cpu_seconds(leader: int) -> float:
     """CPU time of a session so far; the time of a member that ended is with its parent."""
     total = 0.0
-    for process in session_members(leader):
+    for process in _running_session(leader):
         with contextlib.suppress(psutil.NoSuchProcess):
             times = process.cpu_times()
             total += times.user + times.system + times.children_user + times.children_system
@@ -314,10 +314,17 @@ def session_cpu_seconds(leader: int) -> float:
 def session_memory_bytes(leader: int) -> int:
     """Resident memory of the processes of a session."""
     total = 0
-    for process in session_members(leader):
+    for process in _running_session(leader):
         with contextlib.suppress(psutil.NoSuchProcess):
             total += process.memory_info().rss
     return total
+
+
+def _running_session(leader: int) -> list[psutil.Process]:
+    members = session_members(leader)
+    if not any(process.pid == leader for process in members):
+        raise BaselineFailed("the Showdown server is not running", pid=leader)
+    return members
 
 
 def play_random_battles(
@@ -325,7 +332,7 @@ def play_random_battles(
     *,
     battles: int,
     concurrency: int,
-    format: str = "gen9randombattle",  # noqa: A002
+    format: str = "gen9randombattle",
     warmup: int = 0,
     deadline: float = PLAY_SECONDS,
     server_pid: int | None = None,
@@ -417,7 +424,7 @@ def play_in_own_process(
     *,
     battles: int,
     concurrency: int,
-    format: str = "gen9randombattle",  # noqa: A002
+    format: str = "gen9randombattle",
     warmup: int = 0,
     deadline: float = PLAY_SECONDS,
 ) -> ShowdownMeasurement:

@@ -1,7 +1,8 @@
 """The processes that a benchmark measures: each plays on demand, counts its own cost, and waits.
 
-A worker reads an order per line from stdin and answers with a Sample per line, so that a benchmark can keep
-several of them warm and measure them in turns. `python -m bridge.benchmarks.workers ROW` is one.
+A worker reads an order per line from stdin and answers with a Sample per line, so that a benchmark
+can keep several of them warm and measure them in turns. `python -m bridge.benchmarks.workers ROW`
+is one.
 """
 
 from __future__ import annotations
@@ -105,7 +106,9 @@ async def pool(runtime: Runtime, pool: int, rooms: int, **settings: Any) -> Asyn
 async def steady(runtime: Runtime, pool: int, rooms: int) -> AsyncIterator[Measure]:
     """The pool with a fixed number of rooms open all the time, looked at for some seconds."""
     places = -(-rooms // pool) + 8
-    async with ControllerRegistry(runtime=runtime, pool=pool, rooms_per_controller=places) as registry:
+    async with ControllerRegistry(
+        runtime=runtime, pool=pool, rooms_per_controller=places
+    ) as registry:
         playing = asyncio.Event()
         seed_numbers = iter(range(1_000_000_000))
         opened = asyncio.Semaphore(0)
@@ -148,14 +151,13 @@ async def process_per_battle(runtime: Runtime, at_a_time: int) -> AsyncIterator[
 
     async def play_alone(number: int, order: dict[str, Any]) -> tuple[Result, int]:
         seed = order["first_seed"] + number
-        settings = {"pool": 1, "warmup_battles": 0}
-        async with ControllerRegistry(runtime=runtime, **settings) as registry:
+        async with ControllerRegistry(runtime=runtime, pool=1, warmup_battles=0) as registry:
             room = await registry.open(order["format"], seed=seed)
             result = await play(room, policies_for(seed))
             return result, registry.stats()["counters"]["decisions"]
 
     async def measure(order: dict[str, Any]) -> Sample:
-        meter = Meter(lambda: [])
+        meter = Meter(list)
         places = asyncio.Semaphore(at_a_time)
         largest = 0
 
@@ -179,7 +181,11 @@ async def process_per_battle(runtime: Runtime, at_a_time: int) -> AsyncIterator[
 async def serve(row: str, arguments: dict[str, Any]) -> None:
     """Answers orders until stdin closes."""
     runtime = find_runtime()
-    kinds: dict[str, Any] = {"pool": pool, "steady": steady, "process_per_battle": process_per_battle}
+    kinds: dict[str, Any] = {
+        "pool": pool,
+        "steady": steady,
+        "process_per_battle": process_per_battle,
+    }
     async with kinds[row](runtime, **arguments) as measure:
         print("ready", flush=True)
         while line := await asyncio.to_thread(sys.stdin.readline):

@@ -31,6 +31,7 @@ function playBattle({ Battle }, { format, seed, p1, p2, policies }) {
   while (!battle.ended) {
     for (const [index, side] of battle.sides.entries()) {
       while (side.activeRequest && !side.activeRequest.wait && !side.isChoiceDone()) {
+        /** @type {any} */
         const request = side.activeRequest;
         decisions++;
         if (battle.choose(side.id, seats[index].choose(request))) break;

@@ -1,0 +1,73 @@
+"""The HTTP application: what a service tells whoever asks. Binds no port and starts nothing."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+from aiohttp import web
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.exposition import choose_encoder
+
+from .metrics import RegistryCollector
+from .service import Service
+
+__all__ = ["build_app"]
+
+_INDEX: Final = """\
+<!doctype html>
+<meta charset="utf-8">
+<title>Maple</title>
+<h1>Maple</h1>
+<p>A pool of {pool} warm Pokémon Showdown simulators, {status}.</p>
+<ul>
+<li><a href="/healthz">/healthz</a>: 200 when battles can be opened, 503 when not (JSON)
+<li><a href="/metrics">/metrics</a>: counters, gauges and round-trip histograms for Prometheus
+<li><a href="/api/stats">/api/stats</a>: all figures, the settings and versions (JSON)
+</ul>
+"""
+
+
+def build_app(service: Service) -> web.Application:
+    """The application of a service; whatever else is to be served on its port adds routes to it."""
+    app = web.Application()
+    app.add_routes(_Figures(service).routes())
+    return app
+
+
+class _Figures:
+    """The endpoints that only read."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._metrics = CollectorRegistry()
+        self._metrics.register(RegistryCollector(service.registry))
+        ProcessCollector(registry=self._metrics)
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            web.get("/", self._index),
+            web.get("/healthz", self._health),
+            web.get("/metrics", self._prometheus),
+            web.get("/api/stats", self._stats),
+        ]
+
+    async def _index(self, _request: web.Request) -> web.Response:
+        _, health = self._service.health()
+        text = _INDEX.format(pool=health["pool"]["size"], status=health["status"])
+        return web.Response(text=text, content_type="text/html")
+
+    async def _health(self, _request: web.Request) -> web.Response:
+        healthy, health = self._service.health()
+        return _json(health, status=200 if healthy else 503)
+
+    async def _stats(self, _request: web.Request) -> web.Response:
+        return _json(self._service.report())
+
+    async def _prometheus(self, request: web.Request) -> web.Response:
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        return web.Response(body=encode(self._metrics), headers={"Content-Type": content_type})
+
+
+def _json(data: dict[str, Any], *, status: int = 200) -> web.Response:
+    return web.Response(body=orjson.dumps(data), status=status, content_type="application/json")

@@ -1,0 +1,129 @@
+"""The life of `python -m bridge.serve`: binds a port, warms a pool, serves, and leaves no trace."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+import structlog
+from aiohttp import web
+
+from ..config import BridgeConfig
+from ..errors import BridgeError
+from ..registry import ControllerRegistry
+from .display import Display
+from .endpoints import build_app
+from .figures import Gauge
+from .service import Phase, Service
+from .signals import EndSignals
+
+__all__ = ["CannotBind", "bind", "serve"]
+
+log = structlog.get_logger("bridge.serve")
+
+_LAST_ANSWERS: Final = 1.0
+
+
+class CannotBind(BridgeError):
+    """Raised when the address to serve at cannot be had."""
+
+
+class _Ending(Exception):
+    """Raised into an installation that nobody waits for any more."""
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens, or `CannotBind` at once."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        return socket.create_server(address, family=family, backlog=128)
+    except socket.gaierror as error:
+        raise CannotBind(f"{host!r} is no address of this machine: {error.strerror}") from None
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            reason = f"port {port} of {host} is in use: end who uses it, or choose another --port"
+        else:
+            reason = f"cannot listen on port {port} of {host}: {os.strerror(error.errno or 0)}"
+        raise CannotBind(reason) from None
+
+
+def url_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return (
+        f"http://[{host}]:{port}" if listener.family == socket.AF_INET6 else f"http://{host}:{port}"
+    )
+
+
+async def serve(config: BridgeConfig, listener: socket.socket, display: Display) -> None:
+    """Serves a pool until a signal ends it; raises what makes that impossible.
+
+    The endpoints answer from the first moment, so that whoever waits for the pool can see it warm.
+    """
+    signals = EndSignals(before_forced_end=display.close)
+    service = Service(ControllerRegistry(config), url_of(listener))
+    runner = web.AppRunner(build_app(service), access_log=None, shutdown_timeout=_LAST_ANSWERS)
+    await runner.setup()
+    display.open()
+    keeping = asyncio.create_task(_keep_up(service, display, signals))
+    showing = asyncio.create_task(_show(service, display))
+    ending = asyncio.create_task(signals.wait())
+    try:
+        await web.SockSite(runner, listener).start()
+        log.info("listening", url=service.url)
+        done, _ = await asyncio.wait(
+            (keeping, showing, ending), return_when=asyncio.FIRST_COMPLETED
+        )
+        for task in done:
+            task.result()
+        log.info("stopping", rooms=service.registry.stats()["pool"]["rooms"])
+    finally:
+        service.become(Phase.STOPPING)
+        await _cancel(keeping, ending)
+        await service.registry.close()
+        # An installation that was cut short ends in its own thread, within a few seconds.
+        await asyncio.get_running_loop().shutdown_default_executor()
+        await _cancel(showing)
+        await runner.cleanup()
+        display.close()
+    log.info("stopped")
+
+
+async def _keep_up(service: Service, display: Display, signals: EndSignals) -> NoReturn:
+    """Warms the pool; raises what breaks it, then or later."""
+    await service.registry.start(_report_to(display, signals))
+    service.become(Phase.SERVING)
+    log.info("ready", url=service.url, controllers=service.registry.config.pool)
+    raise await service.registry.failure()
+
+
+def _report_to(display: Display, signals: EndSignals) -> Callable[[str], None]:
+    """Takes progress from the loop, and from the thread of an installation, which it can end."""
+    loop = asyncio.get_running_loop()
+    loop_thread = threading.get_ident()
+
+    def report(line: str) -> None:
+        if signals.asked and threading.get_ident() != loop_thread:
+            raise _Ending
+        loop.call_soon_threadsafe(display.progress, line)
+
+    return report
+
+
+async def _show(service: Service, display: Display) -> NoReturn:
+    gauge = Gauge(service)
+    while True:
+        display.show(gauge.read())
+        await asyncio.sleep(display.interval)
+
+
+async def _cancel(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,24 @@
+"""Measures what a registry does and what it costs, and shows it. Runs no battle but those it measures.
+
+A measurement (`measure_battles`, `measure_server`) makes a Report, which is plain data; `render` and
+`render_page` draw it, and its own `to_json` writes it.
+"""
+
+from .attach import Schedule, measure_server
+from .console import onlooker_for, render, watcher_for
+from .page import render_page
+from .report import Report
+from .run import Interrupted, measure_battles, stop_on_signals
+
+__all__ = [
+    "Interrupted",
+    "Report",
+    "Schedule",
+    "measure_battles",
+    "measure_server",
+    "onlooker_for",
+    "render",
+    "render_page",
+    "stop_on_signals",
+    "watcher_for",
+]

@@ -1,0 +1,73 @@
+"""Facts about the machine and the versions that a measurement was made with."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from .report import Machine
+
+__all__ = ["describe_machine", "load_average"]
+
+
+def describe_machine(
+    stats: Mapping[str, Any], *, own: bool, local: bool, load: float | None
+) -> Machine:
+    """The machine of a registry: this one, if it is local, and what its stats tell.
+
+    `own` says that the registry is in this process, so that its versions are ours. `load` is the load
+    average from before the measurement, which the measurement then adds to.
+    """
+    ours = {"python": platform.python_version(), "maple": _maple_version()} if own else {}
+    versions = stats.get("versions", ours)
+    controller = next(iter(stats["controllers"]), {})
+    here: dict[str, Any] = {}
+    if local:
+        here = {
+            "cpus": len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count(),
+            "cpu_model": _cpu_model(),
+            "memory": psutil.virtual_memory().total,
+            "load": load,
+            "system": f"{platform.system()} {platform.machine()}",
+        }
+    return Machine(
+        **here,
+        python=versions.get("python"),
+        node=_bare(versions.get("node") or controller.get("node")),
+        simulator=versions.get("simulator") or controller.get("simulator"),
+        turbo=controller.get("turbo"),
+        maple=versions.get("maple"),
+    )
+
+
+def load_average() -> float:
+    """How many processes wanted a CPU during the last minute."""
+    return round(psutil.getloadavg()[0], 2)
+
+
+def _bare(version: str | None) -> str | None:
+    return version.removeprefix("v") if version else None
+
+
+def _cpu_model() -> str | None:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or None
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, None) or platform.processor() or None
+
+
+def _maple_version() -> str | None:
+    try:
+        return metadata.version("maple")
+    except metadata.PackageNotFoundError:
+        return None

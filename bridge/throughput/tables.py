@@ -1,0 +1,318 @@
+"""The tables of a report, filled in for people. Says what is shown, not how it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..histogram import PERCENTILES
+from ..timing import PHASES
+from .quantities import MISSING, duration, number, percent, seconds, size
+from .report import Counts, Operation, ProcessUse, Report
+
+__all__ = [
+    "Row",
+    "Table",
+    "facts",
+    "life",
+    "notes",
+    "phase_means",
+    "processes",
+    "round_trips",
+    "throughput",
+]
+
+STATISTICS = ("mean", *(f"p{p:g}" for p in PERCENTILES), "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table; `strong` for what sums up, or matters more than the others."""
+
+    cells: tuple[str, ...]
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under columns. The first column names the row; all others but `worded` ones hold quantities."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    worded: tuple[str, ...] = ()
+    note: str = ""
+
+
+def throughput(report: Report, last: Report | None = None) -> Table:
+    """What happened, a second and in all; with the last interval beside it, where there is one."""
+    rates, counts = report.rates, report.counts
+    recent = last.rates if last else {}
+    lines: list[tuple[str, str, int | None, str]] = [
+        ("battles", "battles", counts.battles_ended, _of(rates["turns_per_battle"], "turns each")),
+        (
+            "decisions",
+            "decisions",
+            counts.decisions,
+            _of(rates["decisions_per_battle"], "a battle"),
+        ),
+        ("turns", "turns", counts.turns, ""),
+        (
+            "frames to Node",
+            "frames_out",
+            counts.commands,
+            _of(rates["frames_out_per_turn"], "a turn"),
+        ),
+        (
+            "frames from Node",
+            "frames_in",
+            counts.frames,
+            _of(rates["frames_in_per_turn"], "a turn"),
+        ),
+        ("writes", "writes", counts.writes, _of(rates["frames_per_write"], "frames each")),
+        ("reads", "reads", counts.reads, _of(rates["frames_per_read"], "frames each")),
+        ("bytes to Node", "bytes_out", counts.bytes_out, _sized(rates["bytes_out_per_decision"])),
+        ("bytes from Node", "bytes_in", counts.bytes_in, _sized(rates["bytes_in_per_decision"])),
+    ]
+    rows = []
+    for name, rate, total, which in lines:
+        write = size if rate.startswith("bytes") else number
+        now = (write(recent[f"{rate}_per_s"]),) if last else ()
+        each = write(rates[f"{rate}_per_s"])
+        rows.append(Row((name, *now, each, write(total), which), strong=name == "decisions"))
+    columns = ("a second", "in all", "which is")
+    if last:
+        columns = (
+            f"a second, last {seconds(last.seconds)}",
+            "since attached",
+            "in all",
+            "which is",
+        )
+    note = ""
+    if report.turns_lag:
+        note = "Turns are counted when their battle ends, frames and decisions at once."
+    return Table(
+        f"Throughput over {seconds(report.seconds)}",
+        ("", *columns),
+        tuple(rows),
+        ("which is",),
+        note,
+    )
+
+
+def _of(value: float | None, unit: str) -> str:
+    return f"{number(value)} {unit}" if value is not None else ""
+
+
+def _sized(value: float | None) -> str:
+    return f"{size(value)} a decision" if value is not None else ""
+
+
+def round_trips(report: Report) -> Table:
+    """Percentiles by operation, of the whole trip and of each phase beside it."""
+    rows: list[Row] = []
+    for operation in report.operations:
+        count = operation.total["count"]
+        heading = (operation.name, f"{number(count)} ×", *[""] * len(PHASES))
+        rows.append(Row(heading, strong=True))
+        rows += [_statistic(operation, name) for name in STATISTICS if _is_sampled(name, count)]
+    return Table(
+        "Round trips and their phases",
+        ("", "whole", *(phase.replace("_", " ") for phase in PHASES)),
+        tuple(rows),
+        note="Means of phases add up to the mean of the whole; percentiles do not.",
+    )
+
+
+def _statistic(operation: Operation, name: str) -> Row:
+    parts = (operation.phases[phase] for phase in PHASES)
+    cells = (duration(distribution[name]) for distribution in (operation.total, *parts))
+    return Row((name, *cells))
+
+
+def _is_sampled(name: str, count: int) -> bool:
+    """Whether there are values beyond a percentile; else it would only repeat the maximum."""
+    return not name.startswith("p") or count * (1 - float(name[1:]) / 100) >= 1
+
+
+def phase_means(report: Report) -> Table:
+    """One line an operation: percentiles of the whole trip, and the share of each phase in its mean."""
+    rows = []
+    for operation in report.operations:
+        total = operation.total
+        shares = (share_of_phase(operation, phase) for phase in PHASES)
+        rows.append(
+            Row(
+                (
+                    operation.name,
+                    number(total["count"]),
+                    *(duration(total[name]) for name in ("p50", "p99", "max", "mean")),
+                    *map(percent, shares),
+                )
+            )
+        )
+    columns = ("", "trips", "p50", "p99", "max", "mean", *(p.replace("_", " ") for p in PHASES))
+    return Table("Round trips, and where their mean goes", columns, tuple(rows))
+
+
+def share_of_phase(operation: Operation, phase: str) -> float | None:
+    whole = sum(distribution["mean"] for distribution in operation.phases.values())
+    return operation.phases[phase]["mean"] / whole if whole else None
+
+
+def processes(report: Report) -> Table:
+    """What each process used, and all Node processes together."""
+    columns = [
+        "",
+        "pid",
+        "state",
+        "CPU",
+        "of a core",
+        "a decision",
+        "RSS before",
+        "at most",
+        "after",
+        "rooms",
+    ]
+    per_room = any(process.rss_per_room is not None for process in report.processes)
+    if per_room:
+        columns.append("a room")
+    rows = [Row(tuple(_process(process, per_room))) for process in report.processes]
+    nodes = [process for process in report.processes if process.role == "node"]
+    if len(nodes) > 1:
+        rows.append(Row(tuple(_all_nodes(report, nodes, per_room)), strong=True))
+    return Table(
+        "Processes", tuple(columns), tuple(rows), ("state",), _process_note(report, per_room)
+    )
+
+
+def _process(process: ProcessUse, per_room: bool) -> Iterator[str]:
+    yield "Python" if process.role == "python" else "Node"
+    yield MISSING if process.pid is None else str(process.pid)
+    yield process.state
+    yield seconds(process.cpu_seconds)
+    yield percent(process.cpu_share)
+    yield _milliseconds(process.cpu_ms_per_decision)
+    yield from (size(rss) for rss in (process.rss_before, process.rss_peak, process.rss_after))
+    yield number(process.rooms_peak)
+    if per_room:
+        yield size(process.rss_per_room)
+
+
+def _all_nodes(report: Report, nodes: list[ProcessUse], per_room: bool) -> Iterator[str]:
+    cpu = report.cpu_seconds("node")
+    yield f"all {len(nodes)} Nodes"
+    yield ""
+    yield ""
+    yield seconds(cpu)
+    yield percent(cpu / report.seconds if cpu is not None and report.seconds else None)
+    yield _milliseconds(report.cpu_ms_per_decision("node"))
+    yield size(_sum([node.rss_before for node in nodes]))
+    # Peaks at different times do not add up to a peak.
+    yield ""
+    yield size(_sum([node.rss_after for node in nodes if node.state != "gone"]))
+    yield ""
+    if per_room:
+        yield ""
+
+
+def _milliseconds(value: float | None) -> str:
+    return seconds(None if value is None else value / 1000)
+
+
+def _sum(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None
+
+
+def _process_note(report: Report, per_room: bool) -> str:
+    sentences = ["Rooms are the most seen open at a look."]
+    if report.kind == "run":
+        sentences.insert(0, "Python plays both sides of every battle here, at random.")
+    if any(process.state in ("gone", "leaving") for process in report.processes):
+        sentences.append(
+            "Of a process that is gone, what it used after the last look is not known."
+        )
+    if any(process.source == "server" for process in report.processes):
+        sentences.append("CPU and memory of Node are as the server tells them, a heartbeat old.")
+    if per_room:
+        sentences.append(
+            "RSS a room is the growth with all rooms open, uncollected garbage included."
+        )
+    return " ".join(sentences)
+
+
+def life(report: Report) -> Table:
+    """Starts and deaths of processes, and what became of battles."""
+    lines = (
+        ("Node starts", "starts"),
+        ("Node starts that failed", "failed_starts"),
+        ("Node deaths", "deaths"),
+        ("Node recycled", "recycled"),
+        ("battles opened", "battles_opened"),
+        ("battles ended", "battles_ended"),
+        ("battles moved to another Node", "battles_moved"),
+        ("battles poisoned", "battles_poisoned"),
+    )
+    rows = (
+        Row((name, _happened(report.counts, field), _happened(report.ever, field)))
+        for name, field in lines
+    )
+    return Table("Lives", ("", "while measured", "since the pool was started"), tuple(rows))
+
+
+def _happened(counts: Counts, field: str) -> str:
+    if field != "recycled":
+        return number(getattr(counts, field))
+    reasons = ", ".join(f"{reason} {times}" for reason, times in counts.recycled.items())
+    return f"{sum(counts.recycled.values())} ({reasons})" if reasons else "0"
+
+
+def facts(report: Report) -> list[tuple[str, str]]:
+    """Where and with what it was measured; what is not known is left out."""
+    machine = report.machine
+    known: list[tuple[str, str | None]] = [
+        ("measured", report.began.replace("T", " ")),
+        ("CPUs", _cpus(report)),
+        ("memory", size(machine.memory) if machine.memory else None),
+        ("load before", number(machine.load) if machine.load is not None else None),
+        ("system", machine.system),
+        ("Python", machine.python),
+        ("Node", machine.node),
+        ("simulator", _simulator(report)),
+        ("Maple", machine.maple),
+        ("command", report.command or None),
+    ]
+    return [(name, value) for name, value in known if value]
+
+
+def _cpus(report: Report) -> str | None:
+    machine = report.machine
+    if machine.cpus is None:
+        return None
+    return f"{machine.cpus} × {machine.cpu_model}" if machine.cpu_model else str(machine.cpus)
+
+
+def _simulator(report: Report) -> str | None:
+    if report.machine.simulator is None:
+        return None
+    return f"pokemon-showdown {report.machine.simulator}{', turbo' if report.machine.turbo else ''}"
+
+
+def notes(report: Report) -> list[str]:
+    """What a reader has to know to judge the figures."""
+    said = []
+    if report.ending == "interrupted":
+        said.append(f"It was interrupted, with {number(report.rooms_open)} battles under way.")
+    if report.ending == "failed":
+        said.append(f"It ended early: {report.failure}")
+    if not report.operations:
+        said.append(
+            "No round trip was timed: timing is off."
+            if report.settings.get("timing") is False
+            else "There was no round trip."
+        )
+    if report.looking_seconds is not None and report.seconds:
+        share = percent(report.looking_seconds / report.seconds)
+        said.append(f"Taking {report.looks} readings took {share} of the time, in Python.")
+    return said

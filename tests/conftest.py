@@ -1,0 +1,62 @@
+"""What tests share: quick settings, event loops to choose from, and a look at what a test left behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import uvloop
+
+from bridge import BridgeConfig
+
+LoopFactory = Callable[[], asyncio.AbstractEventLoop]
+LOOPS: dict[str, LoopFactory] = {
+    "asyncio": asyncio.new_event_loop,
+    "uvloop": uvloop.new_event_loop,
+}
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> BridgeConfig:
+    """One controller that is not warmed up, and whatever waits does not wait for long."""
+    return BridgeConfig(
+        pool=1,
+        warmup_battles=0,
+        open_timeout=30.0,
+        start_timeout=30.0,
+        response_timeout=3.0,
+        drain_timeout=5.0,
+        poison_folder=tmp_path / "poisoned",
+    )
+
+
+@pytest.fixture(params=LOOPS.values(), ids=LOOPS.keys())
+def runner(request: pytest.FixtureRequest) -> Iterator[asyncio.Runner]:
+    """Runs coroutines on the stock event loop and on uvloop."""
+    with asyncio.Runner(loop_factory=request.param) as runner:
+        yield runner
+
+
+def controllers() -> set[psutil.Process]:
+    """The Node controllers that this process has started and that are still there."""
+    return {child for child in psutil.Process().children(recursive=True) if is_controller(child)}
+
+
+def is_controller(process: psutil.Process) -> bool:
+    try:
+        return any(word.endswith("controller.js") for word in process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.fixture(autouse=True)
+def no_controller_is_left_behind() -> Iterator[None]:
+    before = controllers()
+    yield
+    left = controllers() - before
+    for process in left:
+        process.kill()
+    assert not left, f"the test left controllers behind: {left}"
