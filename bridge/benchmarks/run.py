@@ -154,7 +154,20 @@ def _measure(
     with ExitStack() as stack:
         rows = {}
         for name in names:
-            progress(
-                f"{name}: {number + 1} of {plan.repeats}, {sample.battles_per_s:.1f} battles/s,"
-                f" {sample.cpu_ms_per_decision:.3f} ms CPU per decision"
-            )
+            progress(f"{name}: warming up")
+            row = ROWS[name].start(runtime, plan)
+            stack.callback(row.close)
+            rows[name] = row
+            if isinstance(row, ShowdownWebSocket):
+                outcome.notes["showdown_websocket"] = {
+                    "simulator_processes": row.best.simulator_processes,
+                    "concurrency": row.best.concurrency,
+                }
+        for number in range(plan.repeats):
+            for name, row in rows.items():
+                sample = row.sample(number)
+                outcome.samples.setdefault(name, []).append(sample)
+                progress(
+                    f"{name}: {number + 1} of {plan.repeats}, {sample.battles_per_s:.1f} battles/s,"
+                    f" {sample.cpu_ms_per_decision:.3f} ms CPU per decision"
+                )
