@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,9 +102,12 @@ class RoundTrips:
         recent = self._recent[operation]
         if not recent:
             return
-        trips = np.array(recent, dtype=np.int64)
+        columns = len(RoundTrip._fields)
+        stamps = np.fromiter(chain.from_iterable(recent), np.int64, len(recent) * columns)
         recent.clear()
-        issued, written, received, wait, simulate, encode, arrived, decoded, dispatched = trips.T
+        issued, written, received, wait, simulate, encode, arrived, decoded, dispatched = (
+            stamps.reshape(-1, columns).T
+        )
         durations = (
             written - issued,
             received - written,

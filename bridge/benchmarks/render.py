@@ -20,8 +20,11 @@ def render(outcome: Outcome, console: Console) -> None:
         f"{plan.format}, {plan.repeats} samples of {plan.battles} battles, pool of {plan.pool} "
         f"with {plan.rooms} battles in flight; medians"
     )
-    for row, note in outcome.notes.items():
-        console.print(f"{row}: best of all settings tried: {note}")
+    if best := outcome.notes.get("showdown_websocket"):
+        console.print(
+            f"showdown_websocket: the best of all settings tried is {best['simulator_processes']} "
+            f"simulator processes and {best['concurrency']} battles in flight"
+        )
     console.print(_rows(outcome))
     if comparisons := outcome.comparisons():
         table = Table(
@@ -38,6 +41,12 @@ def render(outcome: Outcome, console: Console) -> None:
                 "reached" if comparison.holds else "missed",
             )
         console.print(table)
+    if cost := outcome.notes.get("timing_cost"):
+        console.print(
+            f"timing a round trip, measured by itself: {cost['python_us']:.2f} µs in Python and "
+            f"{cost['node_us']:.2f} µs in Node, "
+            f"{cost['share_of_cpu_per_decision']:.2%} of the CPU time of a decision"
+        )
     if per_room := outcome.memory_per_room():
         figures = ", ".join(f"{value / 1024:.0f} KiB in {side}" for side, value in per_room.items())
         console.print(f"memory per open room: {figures}")

@@ -10,6 +10,7 @@ from typing import Any
 from ..runtime import Runtime
 from .rows import ROWS, Plan, ShowdownWebSocket
 from .sample import Sample, Spread, ratio, summarise
+from .timing_cost import timing_cost
 
 __all__ = ["Comparison", "Outcome", "run"]
 
@@ -145,6 +146,11 @@ def run(
         rows = [name for name, spec in ROWS.items() if spec.group == group and name in wanted]
         if rows:
             _measure(rows, runtime, plan, outcome, progress)
+    if "pool_timed" in outcome.samples:
+        cost = timing_cost(runtime)
+        decision = Spread.of([s.cpu_ms_per_decision for s in outcome.samples["pool_timed"]]).median
+        share = sum(cost.values()) / (1e3 * decision)
+        outcome.notes["timing_cost"] = cost | {"share_of_cpu_per_decision": share}
     return outcome
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["MISSING", "duration", "number", "percent", "seconds", "size"]
 
-MISSING = "–"
+MISSING = "\N{EN DASH}"
 
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))

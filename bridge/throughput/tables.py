@@ -113,7 +113,7 @@ def round_trips(report: Report) -> Table:
     rows: list[Row] = []
     for operation in report.operations:
         count = operation.total["count"]
-        heading = (operation.name, f"{number(count)} ×", *[""] * len(PHASES))
+        heading = (operation.name, f"{number(count)} \N{MULTIPLICATION SIGN}", *[""] * len(PHASES))
         rows.append(Row(heading, strong=True))
         rows += [_statistic(operation, name) for name in STATISTICS if _is_sampled(name, count)]
     return Table(
@@ -258,7 +258,7 @@ def life(report: Report) -> Table:
         Row((name, _happened(report.counts, field), _happened(report.ever, field)))
         for name, field in lines
     )
-    return Table("Lives", ("", "while measured", "since the pool was started"), tuple(rows))
+    return Table("Starts and deaths", ("", "while measured", "since the pool was started"), tuple(rows))
 
 
 def _happened(counts: Counts, field: str) -> str:
@@ -290,7 +290,7 @@ def _cpus(report: Report) -> str | None:
     machine = report.machine
     if machine.cpus is None:
         return None
-    return f"{machine.cpus} × {machine.cpu_model}" if machine.cpu_model else str(machine.cpus)
+    return f"{machine.cpus} \N{MULTIPLICATION SIGN} {machine.cpu_model}" if machine.cpu_model else str(machine.cpus)
 
 
 def _simulator(report: Report) -> str | None:
