@@ -31,6 +31,8 @@
     const [factor, unit] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']].find(([f]) => ns >= f * 0.9995) ?? [1, 'ns'];
     return `${digits(ns / factor)} ${unit}`;
   };
+  /** A round number without the zeros that a measured one keeps. */
+  const tick = (text) => text.replace(/(\.\d*?)0+(?=\D|$)/, '$1').replace(/\.(?=\D|$)/, '');
   const percent = (share) =>
     share > 0 && share < 0.001 ? '<0.1 %' : `${(share * 100).toFixed(share >= 0.0995 || share === 0 ? 0 : 1)} %`;
 
@@ -68,14 +70,14 @@
       const found = at((x - frame.left) / (frame.right - frame.left));
       if (!found || x < frame.left - 8 || x > frame.right + 8) return leave();
       line.setAttribute('x1', found.x); line.setAttribute('x2', found.x); line.setAttribute('visibility', 'visible');
-      dots.innerHTML = found.dots.map(([y, colour]) =>
-        `<circle class="dot" style="--colour:${colour}" cx="${found.x}" cy="${y}" r="4.5"/>`).join('');
+      dots.innerHTML = found.dots.map(([y, colour]) => dot(found.x, y, colour)).join('');
       showTip(found.tip, event);
     };
     svg.addEventListener('pointermove', move);
     svg.addEventListener('pointerdown', move);
     svg.addEventListener('pointerleave', leave);
   }
+  const dot = (x, y, colour) => `<circle class="dot" style="--colour:${colour}" cx="${x}" cy="${y}" r="4.5"/>`;
   const overlay = ({ top, bottom }) =>
     `<line class="crosshair" y1="${top}" y2="${bottom}" visibility="hidden"/><g class="dots"></g>`;
   const tipTable = (rows) =>
@@ -116,12 +118,13 @@
         .filter(([percentile, rank]) => rank <= last + 0.01 && (percentile !== 50 || x(rank) - frame.left > 40));
       plot.innerHTML = `<svg height="${frame.bottom + 44}" role="img" aria-label="Round-trip time by percentile, one line per operation">
         ${yTicks.map((ns) => `<line class="grid" x1="${frame.left}" x2="${frame.right}" y1="${y(ns)}" y2="${y(ns)}"/>
-          <text x="${frame.left - 8}" y="${y(ns) + 4}" text-anchor="end">${duration(ns)}</text>`).join('')}
+          <text x="${frame.left - 8}" y="${y(ns) + 4}" text-anchor="end">${tick(duration(ns))}</text>`).join('')}
         ${xTicks.map(([percentile, rank]) => `<line class="grid" x1="${x(rank)}" x2="${x(rank)}" y1="${frame.top}" y2="${frame.bottom}"/>
           <text x="${x(rank)}" y="${frame.bottom + 18}" text-anchor="middle">${percentile} %</text>`).join('')}
         <text x="${(frame.left + frame.right) / 2}" y="${frame.bottom + 38}" text-anchor="middle">share of round trips that are at least as fast</text>
         <line class="axis" x1="${frame.left}" x2="${frame.right}" y1="${frame.bottom}" y2="${frame.bottom}"/>
-        ${visible.map((line) => `<path class="curve" style="--colour:${colourOf(line.name)}" d="${stairs(line.points, x, y)}"/>`).join('')}
+        ${visible.map((line) => `<path class="curve" style="--colour:${colourOf(line.name)}" d="${path(line.points, x, y)}"/>`).join('')}
+        ${visible.map(({ name, points }) => dot(x(points.at(-1)[0]), y(points.at(-1)[1]), colourOf(name))).join('')}
         ${overlay(frame)}</svg>`;
 
       follow(plot.firstElementChild, frame, (share) => {
@@ -144,7 +147,7 @@
 
     const legend = section.querySelector('.legend');
     legend.innerHTML = names.map((name) => `<button type="button" aria-pressed="true" data-name="${escape(name)}">
-      <span class="swatch" style="--colour:${colourOf(name)};border:0;padding:0"></span>${escape(name)}</button>`).join('');
+      <span class="swatch" style="--colour:${colourOf(name)}"></span>${escape(name)}</button>`).join('');
     legend.addEventListener('click', (event) => {
       const button = event.target.closest('button');
       if (!button) return;
@@ -155,8 +158,7 @@
     });
   }
 
-  /** A path through points, each of which holds from the one before it. */
-  function stairs(points, x, y) {
+  function path(points, x, y) {
     return points.map(([rank, ns], i) => `${i ? 'L' : 'M'}${x(rank).toFixed(1)} ${y(ns).toFixed(1)}`).join('');
   }
 
@@ -217,7 +219,7 @@
     if (!panels.length) return;
     const NAMES = { decisions: 'decisions a second', node_cpu: 'Node cores, all processes', python_cpu: 'Python cores' };
     section.querySelector('.legend').innerHTML = panels.flatMap((panel) => panel.series).map(({ field, colour }) =>
-      `<span><span class="swatch" style="--colour:${colour};border:0;padding:0"></span>${NAMES[field]}</span>`).join('');
+      `<span><span class="swatch" style="--colour:${colour}"></span>${NAMES[field]}</span>`).join('');
     const end = moments[moments.length - 1].seconds;
 
     draw(section, (plot, width) => {
@@ -227,19 +229,19 @@
       const drawn = panels.map((panel, index) => {
         const top = index * height + 14;
         const bottom = (index + 1) * height - 22;
-        const tick = nice(Math.max(...panel.series.flatMap(({ values }) => values)));
-        const y = (value) => bottom - (value / (tick.step * tick.count)) * (bottom - top);
-        return { ...panel, y, top, bottom, tick };
+        const scale = nice(Math.max(...panel.series.flatMap(({ values }) => values)));
+        const y = (value) => bottom - (value / (scale.step * scale.count)) * (bottom - top);
+        return { ...panel, y, scale };
       });
       const steps = ({ values }, y) => values.map((value, i) => value === null ? '' :
         `${i ? 'L' : 'M'}${x(moments[i].seconds).toFixed(1)} ${y(value).toFixed(1)}H${x(moments[i + 1].seconds).toFixed(1)}`).join('');
-      const grids = drawn.map(({ y, tick, series, title }) => `
-        ${Array.from({ length: tick.count + 1 }, (_, i) => i * tick.step).map((value) =>
+      const grids = drawn.map(({ y, scale, series, title }) => `
+        ${Array.from({ length: scale.count + 1 }, (_, i) => i * scale.step).map((value) =>
           `<line class="grid" x1="${frame.left}" x2="${frame.right}" y1="${y(value)}" y2="${y(value)}"/>
-           <text x="${frame.left - 8}" y="${y(value) + 4}" text-anchor="end">${digits(value).replace(/\.?0+$/, (zeros) => zeros.startsWith('.') ? '' : zeros)}</text>`).join('')}
+           <text x="${frame.left - 8}" y="${y(value) + 4}" text-anchor="end">${tick(digits(value))}</text>`).join('')}
         ${series.map((line) => `<path class="area" style="--colour:${line.colour}" d="${steps(line, y)}V${y(0)}H${x(0)}Z"/>
           <path class="curve" style="--colour:${line.colour}" d="${steps(line, y)}"/>`).join('')}
-        <text class="name" x="${frame.left + 6}" y="${y(tick.step * tick.count) + 14}">${title}</text>`);
+        <text class="name" x="${frame.left + 6}" y="${y(scale.step * scale.count) + 14}">${title}</text>`);
       const every = nice(end, width < 560 ? 4 : 8);
       const times = Array.from({ length: every.count }, (_, i) => i * every.step).filter((seconds) => seconds <= end);
       plot.innerHTML = `<svg height="${panels.length * height + 6}" role="img" aria-label="Throughput and CPU over time">${grids.join('')}

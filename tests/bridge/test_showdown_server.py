@@ -170,7 +170,7 @@ def test_an_interrupted_start_leaves_no_process(runtime: Runtime, tmp_path: Path
     os.mkfifo(tmp_path / "started")
     node = stub_node(tmp_path, f"echo $$ > '{tmp_path}/started'; exec cat")
     with (
-        open(tmp_path / "started", "r+b", buffering=0) as started,
+        (tmp_path / "started").open("r+b", buffering=0) as started,
         hold_a_server(runtime.simulator, node, tmp_path) as holder,
     ):
         assert select.select([started], [], [], 20)[0], "the server was not started"
