@@ -353,10 +353,8 @@ class ControllerRegistry:
             p2=_seat(p2, seed, "p2"),
         )
         controller = await self._find_place(timeout)
-        self._room_number += 1
-        room = BattleRoom(f"battle-{_identifier(format)}-{self._room_number}", journal, self)
-        self._rooms[room.tag] = room
-        self.adopt(room, controller)
+        room = self._new_room(journal)
+        self._take_promised_place(room, controller)
         room.settle_on(controller)
         try:
             await room.open()
@@ -369,12 +367,8 @@ class ControllerRegistry:
     async def resume(self, journal: Journal) -> BattleRoom:
         """Opens a room in the state that a journal leads to, as after the death of a controller."""
         controller = await self._find_place(None)
-        self._room_number += 1
-        room = BattleRoom(
-            f"battle-{_identifier(journal.format)}-{self._room_number}", journal, self
-        )
-        self._rooms[room.tag] = room
-        self.adopt(room, controller)
+        room = self._new_room(journal)
+        self._take_promised_place(room, controller)
         try:
             await room.replay_on(controller)
         except BaseException:
@@ -382,29 +376,47 @@ class ControllerRegistry:
             raise
         return room
 
+    def _new_room(self, journal: Journal) -> BattleRoom:
+        self._room_number += 1
+        room = BattleRoom(
+            f"battle-{_identifier(journal.format)}-{self._room_number}", journal, self
+        )
+        self._rooms[room.tag] = room
+        return room
+
+    def _take_promised_place(self, room: BattleRoom, controller: Controller) -> None:
+        self.adopt(room, controller)
+        controller.reserved -= 1
+
     async def _find_place(self, timeout: float | None) -> Controller:
-        self._require_open()
-        waiter: asyncio.Future[Controller] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
-        self._pump()
+        """A ready controller with a place that is promised: give it back, or let a room take it."""
         seconds = self.config.open_timeout if timeout is None else timeout
         try:
             async with asyncio.timeout(seconds):
-                controller = await waiter
+                while True:
+                    controller = await self._promised_place()
+                    if controller.state is ControllerState.READY:
+                        return controller
+                    controller.reserved -= 1
         except TimeoutError:
             raise PoolExhausted(
                 f"no place for another battle within {seconds:g} s: {self!r}"
             ) from None
-        finally:
+
+    async def _promised_place(self) -> Controller:
+        self._require_open()
+        waiter: asyncio.Future[Controller] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        self._pump()
+        try:
+            return await waiter
+        except BaseException:
             with contextlib.suppress(ValueError):
                 self._waiting.remove(waiter)
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                # A place was promised; from here on the room itself counts, or nothing does.
                 waiter.result().reserved -= 1
                 self._pump()
-        if controller.state is not ControllerState.READY:
-            return await self._find_place(timeout)
-        return controller
+            raise
 
     def _require_open(self) -> None:
         if self._failure is not None:
@@ -430,11 +442,16 @@ class ControllerRegistry:
                 self.adopt(room, controller)
                 room.settle_on(controller)
                 self.counters.battles_moved += 1
-            else:
-                waiter = self._waiting.popleft()
-                if not waiter.done():
-                    controller.reserved += 1
-                    waiter.set_result(controller)
+            elif (waiter := self._first_in_line()) is not None:
+                controller.reserved += 1
+                waiter.set_result(controller)
+
+    def _first_in_line(self) -> asyncio.Future[Controller] | None:
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                return waiter
+        return None
 
     def _rooms_on(self, controller: Controller) -> list[BattleRoom]:
         return [self._rooms[tag] for tag in controller.rooms if tag in self._rooms]
@@ -511,10 +528,7 @@ class ControllerRegistry:
 
     async def fork(self, room: BattleRoom) -> BattleRoom:
         self._require_open()
-        self._room_number += 1
-        tag = f"battle-{_identifier(room.format)}-{self._room_number}"
-        copy = BattleRoom(tag, room.journal.copy(), self)
-        self._rooms[tag] = copy
+        copy = self._new_room(room.journal.copy())
         self.counters.battles_opened += 1
         controller = room.controller
         if (
@@ -530,7 +544,7 @@ class ControllerRegistry:
         try:
             await room.fork_into(copy)
         except BaseException:
-            copy.abandon(RoomClosed("the fork did not happen", room=tag))
+            copy.abandon(RoomClosed("the fork did not happen", room=copy.tag))
             raise
         finally:
             controller.reserved -= 1

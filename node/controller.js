@@ -8,6 +8,7 @@
  * prints; stdin is the lifeline: when it closes, this process ends.
  */
 
+const { isUtf8 } = require('node:buffer');
 const { parseArgs } = require('node:util');
 const { Channel } = require('./lib/channel');
 const { now } = require('./lib/clock');
@@ -22,7 +23,7 @@ const PROTOCOL = 1;
 const LONGEST_TURN = 4e6;
 const LONGEST_TAG = 200;
 
-/** @typedef {{line: string | null, received: number}} Arrival */
+/** @typedef {{line: Buffer | null, received: number}} Arrival */
 
 class Controller {
   /** @param {{channel: number, recorder: number, simulator: string, maxFrame: number, timing: boolean}} options */
@@ -55,7 +56,7 @@ class Controller {
   }
 
   /**
-   * @param {(string | null)[]} lines
+   * @param {(Buffer | null)[]} lines
    * @param {number} received
    */
   #arrive(lines, received) {
@@ -123,15 +124,16 @@ class Controller {
 }
 
 /**
- * @param {string | null} line
+ * @param {Buffer | null} line
  * @param {number} maximum
  * @returns {import('./lib/rooms').Command}
  */
 function parse(line, maximum) {
   if (line === null) throw new Refusal('oversize', `a frame has at most ${maximum} bytes`);
+  if (!isUtf8(line)) throw new Refusal('not_json', 'a line is not UTF-8');
   let command;
   try {
-    command = JSON.parse(line);
+    command = JSON.parse(line.toString('utf8'));
   } catch (error) {
     throw new Refusal('not_json', /** @type {Error} */ (error).message);
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the bridge at work, on battles of its own or on a running server, and prints a report."""
+"""Measures the bridge at work, on its own battles or on a running server, and prints a report."""
 
 from __future__ import annotations
 
@@ -34,18 +34,24 @@ from bridge.workload import Workload
 
 EPILOG = """\
 examples:
-  scripts/ipc_stats.py                                        200 battles, 32 at a time, on 4 controllers
-  scripts/ipc_stats.py --battles 1000 --pool 2 --rooms 256    more rooms a controller: larger batches, longer waits
+  scripts/ipc_stats.py
+      200 battles, 32 at a time, on 4 controllers
+  scripts/ipc_stats.py --battles 1000 --pool 2 --rooms 256
+      more rooms a controller: larger batches, longer waits
   scripts/ipc_stats.py --format gen1randombattle --html gen1.html
-  scripts/ipc_stats.py --attach http://127.0.0.1:8000         watch `python -m bridge.serve`; Ctrl-C ends it
+      another generation, and a page with charts
+  scripts/ipc_stats.py --attach http://127.0.0.1:8000
+      watch `python -m bridge.serve` until Ctrl-C, then print the whole report
   scripts/ipc_stats.py --attach 127.0.0.1:8000 --duration 60 --json minute.json
+      the same for a minute, and keep the figures
 
-The figures cover the time from the first battle to the last, or while attached; warming up is not in them.
-Ctrl-C ends a run early and prints what was measured so far. Exit status: 0 when all was measured, 1 on an
-error, 2 on wrong arguments, 130 when a run was interrupted.
+The figures cover the time from the first battle to the last, or while attached; warming up is not
+in them. Ctrl-C ends a run early and prints what was measured so far. The exit status is 0 when all
+went well, 1 after an error, 2 for wrong arguments, 130 for a run that was interrupted.
 """
-DEFAULTS = {"battles": 200, "rooms": 32, "pool": 4, "format": "gen9randombattle", "seed": 0}
-RUN_ONLY = (*DEFAULTS, "config")
+POOL = 4
+DEFAULTS = {"battles": 200, "rooms": 32, "format": "gen9randombattle", "seed": 0}
+RUN_ONLY = (*DEFAULTS, "pool", "config")
 ATTACH_ONLY = ("duration", "count")
 
 
@@ -79,11 +85,13 @@ async def measure(options: argparse.Namespace, output: Console) -> Report:
                 return await measure_server(
                     options.attach, schedule, onlooker=onlooker, stop=stop, command=command
                 )
-        config = load_config(options.config) if options.config else BridgeConfig()
+        config = load_config(options.config) if options.config else BridgeConfig(pool=POOL)
+        if options.pool is not None:
+            config = config.replace(pool=options.pool)
         workload = Workload(options.battles, options.rooms, options.format, options.seed)
         with watcher_for(Console(stderr=True), workload.battles) as watcher:
             return await measure_battles(
-                config.replace(pool=options.pool),
+                config,
                 workload,
                 watcher=watcher,
                 stop=stop,
@@ -152,9 +160,9 @@ def parse_arguments() -> argparse.Namespace:
     shared.add_argument(
         "--interval",
         type=positive,
-        default=1.0,
+        default=2.0,
         metavar="SECONDS",
-        help="time between two readings (1)",
+        help="time between two readings (2)",
     )
     shared.add_argument("--json", type=output_file, metavar="FILE", help="write the report as JSON")
     shared.add_argument(

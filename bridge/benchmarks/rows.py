@@ -60,8 +60,8 @@ FULL = Plan(
     warmup=160,
     seconds=20.0,
     simulator_processes=(1, 2, 4),
-    concurrencies=(1, 4, 10, 20),
-    search_battles=40,
+    concurrencies=(4, 20, 50),
+    search_battles=60,
 )
 QUICK = Plan(
     repeats=3,
@@ -70,8 +70,8 @@ QUICK = Plan(
     warmup=80,
     seconds=6.0,
     simulator_processes=(1, 2, 4),
-    concurrencies=(4, 10),
-    search_battles=20,
+    concurrencies=(10, 30),
+    search_battles=30,
 )
 
 

@@ -55,32 +55,12 @@ LOG_LINES = 60
 
 LISTENING = "maple: listening on port "
 
-# The rest is as in the package's own example; `--no-security` turns off every throttle and limit.
-# What is set here gives the server its best: with `debugsimprocesses`, each choice would send the
-# whole input log of its battle to the main process, and each feature of the chat that nobody uses
-# here would have a process of some 70 MB. The hook at the end says when the server listens, and
-# ends it when its standard input closes, so that it never outlives Python.
-CONFIG = """\
-'use strict';
-
+# Follows the package's own example configuration; `--no-security` turns off every throttle. The
+# hook says when the server listens, and ends it when its standard input closes, so that it never
+# outlives Python.
+OVERRIDES = """
 exports.bindaddress = '127.0.0.1';
-exports.debugsimprocesses = false;
-exports.repl = false;
-exports.watchconfig = false;
-exports.subprocesses = {
-	network: 1,
-	simulator: %(simulator_processes)d,
-	validator: 0,
-	verifier: 0,
-	localartemis: 0,
-	remoteartemis: 0,
-	friends: 0,
-	chatdb: 0,
-	modlog: 0,
-	pm: 0,
-	battlesearch: 0,
-	datasearch: 0,
-};
+exports.subprocesses.simulator = %(simulator_processes)d;
 exports.startuphook = () => {
 	require('cluster').on('listening', (worker, address) => {
 		if (address.addressType === 4) console.log('%(listening)s' + address.port);
@@ -195,9 +175,12 @@ def _copy_package(package: Path, folder: Path, settings: ServerSettings) -> Path
     (folder / "node_modules").symlink_to(package.resolve().parent, target_is_directory=True)
     (home / "logs" / "repl").mkdir(parents=True)
     (home / "config" / "chat-plugins").mkdir(parents=True)
-    (home / "config" / "config.js").write_text(
-        CONFIG % {"simulator_processes": settings.simulator_processes, "listening": LISTENING}
-    )
+    example = (home / "config" / "config-example.js").read_text(encoding="utf-8")
+    overrides = OVERRIDES % {
+        "simulator_processes": settings.simulator_processes,
+        "listening": LISTENING,
+    }
+    (home / "config" / "config.js").write_text(example + overrides, encoding="utf-8")
     return home
 
 

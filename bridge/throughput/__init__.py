@@ -1,7 +1,7 @@
-"""Measures what a registry does and what it costs, and shows it. Runs no battle but those it measures.
+"""Measures what a registry does and what that costs, and shows it.
 
-A measurement (`measure_battles`, `measure_server`) makes a Report, which is plain data; `render` and
-`render_page` draw it, and its own `to_json` writes it.
+A measurement (`measure_battles`, `measure_server`) makes a Report, which is plain data. `render`
+and `render_page` draw it, its own `to_json` writes it, and `Report.load` reads it again.
 """
 
 from .attach import Schedule, measure_server

@@ -1,4 +1,4 @@
-"""Measures a server that is already running, through its /api/stats. Shows nothing: an Onlooker does."""
+"""Measures a running server through its /api/stats. Shows nothing: an Onlooker does."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class NotAServer(BridgeError):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How often to look at a server, and when to have seen enough; without an end, until told to stop."""
+    """How often to look at a server, and when to have seen enough; by default, never."""
 
-    interval: float = 1.0
+    interval: float = 2.0
     duration: float | None = None
     count: int | None = None
 
@@ -58,10 +58,10 @@ async def measure_server(
     stop: asyncio.Event,
     command: str = "",
 ) -> Report:
-    """Looks at a server until the schedule ends, or `stop` is set, and reports what it did meanwhile.
+    """Looks at a server until the schedule ends, or `stop` is set, and reports what it did.
 
-    A server that goes away ends it too, and is named as the failure in the report; one that was started
-    anew is measured anew. Raises if there was nothing to measure.
+    A server that goes away ends it too, and the report names that as the failure; one that was
+    started anew is measured anew. Raises if there was nothing to measure.
     """
     async with _Server.at(stats_url(url)) as server:
         observation = _Observation(server, command, load_average())
@@ -88,7 +88,7 @@ def stats_url(text: str) -> URL:
 
 
 async def _ticks(schedule: Schedule, stop: asyncio.Event) -> AsyncIterator[None]:
-    """Yields at each interval's end, and a last time when the duration is over or somebody stops it."""
+    """Yields at the end of each interval, and of the duration, and when somebody stops it."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     number = 0
@@ -138,7 +138,9 @@ class _Server:
         except ValueError:
             raise self._not_maple(f"{self.url.path} is not JSON") from None
         except aiohttp.ClientError as error:
-            raise ServerGone(f"{self.address} broke off: {error or type(error).__name__}") from None
+            raise ServerGone(
+                f"{self.address} broke off: {str(error) or type(error).__name__}"
+            ) from None
         if not isinstance(data, dict) or not data.keys() >= _EXPECTED:
             raise self._not_maple(f"{self.url.path} has no round trips")
         return data

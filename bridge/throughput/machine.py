@@ -21,12 +21,12 @@ def describe_machine(
 ) -> Machine:
     """The machine of a registry: this one, if it is local, and what its stats tell.
 
-    `own` says that the registry is in this process, so that its versions are ours. `load` is the load
-    average from before the measurement, which the measurement then adds to.
+    `own` says that the registry is in this process, so that its versions are ours. `load` is the
+    load average from before the measurement, which then adds to it.
     """
     ours = {"python": platform.python_version(), "maple": _maple_version()} if own else {}
     versions = stats.get("versions", ours)
-    controller = next(iter(stats["controllers"]), {})
+    controller: Mapping[str, Any] = next(iter(stats["controllers"]), {})
     here: dict[str, Any] = {}
     if local:
         here = {

@@ -1,4 +1,4 @@
-"""Turns readings into a report: what changed between the first and the last. Takes no reading itself."""
+"""Turns readings into a report: what changed from the first to the last. Takes none itself."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Measurement:
         *,
         ending: Ending = "complete",
         failure: str | None = None,
-        looking_seconds: float | None = None,
+        looking_cpu: float | None = None,
     ) -> Report:
         before, after = self.first.stats, self.latest.stats
         counts = _difference(_counts(before), _counts(after))
@@ -136,7 +136,7 @@ class Measurement:
             operations=tuple(_operations(before["round_trips"], after["round_trips"])),
             timeline=self._timeline(),
             looks=self.looks,
-            looking_seconds=looking_seconds,
+            looking_cpu=looking_cpu,
         )
 
     # Processes

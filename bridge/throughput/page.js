@@ -3,7 +3,6 @@
 (() => {
   const { report, curves } = JSON.parse(document.getElementById('data').textContent);
   const tip = document.getElementById('tip');
-  const SOLID = ['encode', 'simulate', 'pipe_out', 'decode'];
   const PLACES = [
     ['In Python', [
       ['encode', 'from the call to the write, which gathers the commands of a loop turn'],
@@ -170,7 +169,7 @@
       const whole = Object.values(phases).reduce((sum, phase) => sum + phase.mean, 0) || 1;
       const parts = Object.entries(phases).map(([phase, { mean }]) => ({ phase, mean, share: mean / whole }));
       const bar = parts.map(({ phase, share }) => `<div data-phase="${phase}" data-operation="${escape(name)}"
-        style="--colour:var(--${phase});--on:${SOLID.includes(phase) ? '#fff' : '#10151a'};flex:${share} 1 0">${share > 0.13 ? spaced(phase) : ''}</div>`);
+        style="--colour:var(--${phase});--on:var(--on-${phase});flex:${share} 1 0">${share > 0.13 ? spaced(phase) : ''}</div>`);
       const list = parts.map(({ phase, mean, share }) => `<div data-phase="${phase}"><dt><span class="swatch"
         style="--colour:var(--${phase})"></span>${spaced(phase)}</dt><dd>${duration(mean)}<small>${percent(share)}</small></dd></div>`);
       return `<div class="trip"><header><b>${escape(name)}</b><span>${duration(total.mean)} on average,

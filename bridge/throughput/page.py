@@ -81,10 +81,14 @@ def _tiles(report: Report) -> Iterable[str]:
     yield _tile("over the pipe a decision", size(total_bytes), f"{size(out)} out, {size(into)} in")
     out, into = rates["frames_out_per_turn"], rates["frames_in_per_turn"]
     frames = out + into if out is not None and into is not None else None
-    coalesced = f"{number(rates['frames_per_write'])} a write, {number(rates['frames_per_read'])} a read"
+    coalesced = (
+        f"{number(rates['frames_per_write'])} a write, {number(rates['frames_per_read'])} a read"
+    )
     yield _tile("frames a turn, both ways", number(frames), coalesced)
     deaths = report.counts.deaths
-    lives = f"{number(report.counts.starts)} starts, {number(report.ever.starts)} since the pool began"
+    lives = (
+        f"{number(report.counts.starts)} starts, {number(report.ever.starts)} since the pool began"
+    )
     yield _tile("Node deaths", number(deaths), lives, alarming=bool(deaths))
 
 
@@ -107,7 +111,9 @@ def _tile(label: str, value: str, below: str, *, alarming: bool = False) -> str:
 
 def _table(table: Table) -> str:
     worded = [not position or name in table.worded for position, name in enumerate(table.columns)]
-    heads = "".join(_cell("th", name, word) for name, word in zip(table.columns, worded, strict=True))
+    heads = "".join(
+        _cell("th", name, word) for name, word in zip(table.columns, worded, strict=True)
+    )
     rows = "\n".join(_row(row, worded) for row in table.rows)
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
     return (

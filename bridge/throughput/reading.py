@@ -1,4 +1,4 @@
-"""One look at a registry: its stats, and what its processes have used. Draws no conclusion from them."""
+"""One look at a registry: its stats, and what its processes have used. Concludes nothing."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import psutil
 
 __all__ = ["ProcessWatch", "Reading", "Use"]
 
-# A controller says its age from when it was ready; its process is older by the time it took to warm up.
+# A controller counts its age from when it was ready; its process is older by its warm-up.
 _WARM_UP_AT_MOST = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """CPU seconds of a process since it started, and its resident bytes; None for what nobody knows."""
+    """CPU seconds since a process started, and its resident bytes; None if nobody knows."""
 
     cpu: float | None
     rss: int | None
@@ -26,7 +26,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A look: the stats, each process's use by pid, and which of them is the Python of the registry."""
+    """The stats, what each process has used by pid, and which of them is the registry's Python."""
 
     stats: Mapping[str, Any]
     uses: Mapping[int, Use]
@@ -41,16 +41,14 @@ class Reading:
 class ProcessWatch:
     """Looks at the processes of a registry, as long as they live, also after they left the pool.
 
-    A registry on another machine has pids that mean nothing here. So a pid is only looked up if it is that
-    of a controller, of the right age; else what the registry says of it has to do.
+    The pids of a registry on another machine mean nothing here. So a process is only believed if
+    it is a controller of the right age; else what the registry says of it has to do.
     """
 
     def __init__(self, python: int | None = None) -> None:
-        """Without the pid of the Python process, it is taken to be the parent of the controllers."""
+        """Without the pid of the Python process, it is the parent of the controllers."""
         self._python = psutil.Process(python) if python is not None else None
         self._controllers: dict[int, psutil.Process] = {}
-        self.seconds = 0.0
-        """How long looking has taken so far."""
 
     @property
     def is_local(self) -> bool:
@@ -58,7 +56,6 @@ class ProcessWatch:
         return self._python is not None
 
     def look(self, stats: Mapping[str, Any]) -> Reading:
-        began = time.perf_counter()
         for controller in stats["controllers"]:
             self._find(controller)
         uses = {c["pid"]: _said(c) for c in stats["controllers"]}
@@ -74,7 +71,6 @@ class ProcessWatch:
             use = _measured(self._python)
             if use is not None:
                 uses[python] = use
-        self.seconds += time.perf_counter() - began
         return Reading(stats, uses, python)
 
     def _find(self, controller: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What a measurement found, as plain data that can be saved and loaded. Neither measures nor draws."""
+"""What a measurement found: plain data, to be saved and loaded. Neither measures nor draws."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCHEMA = 1
 Ending = Literal["complete", "interrupted", "failed"]
 
 Distribution = dict[str, Any]
-"""As in `registry.stats()`, in nanoseconds: count, mean, p50, p90, p99, p99.9, max, and the counts as hdr."""
+"""As in `registry.stats()`: count, mean, p50 to p99.9 and max in nanoseconds, all counts as hdr."""
 
 
 class UnreadableReport(BridgeError):
@@ -76,8 +76,8 @@ class Counts:
 class ProcessUse:
     """What one process used while it was watched.
 
-    `watched` is for how long that was: less than the whole for a process that came or went meanwhile.
-    `source` says who measured: the operating system, or the server about itself, or nobody.
+    `watched` is for how long that was: less than the whole for one that came or went meanwhile.
+    `source` says who measured it: the operating system, the server itself, or nobody.
     """
 
     role: Literal["python", "node"]
@@ -106,7 +106,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Where things stood so many seconds into the measurement; everything but rooms counts from its start."""
+    """Where things stood at some time; everything but rooms counts from the start."""
 
     seconds: float
     battles: int | None
@@ -136,7 +136,7 @@ class Report:
     operations: tuple[Operation, ...]
     timeline: tuple[Moment, ...]
     looks: int
-    looking_seconds: float | None
+    looking_cpu: float | None
 
     @property
     def rates(self) -> dict[str, float | None]:
@@ -176,7 +176,7 @@ class Report:
 
     @property
     def turns_lag(self) -> bool:
-        """Whether battles were under way at an end: their frames are counted, their turns are not yet."""
+        """Whether battles were under way at an end: their frames are counted, not their turns."""
         return self.kind == "attach" or self.ending != "complete"
 
     def to_dict(self) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class Report:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Report:
-        schema = data.get("schema") if isinstance(data, Mapping) else None
+        schema = data.get("schema")
         if schema != SCHEMA:
             raise UnreadableReport(
                 f"not a throughput report of schema {SCHEMA}: it says {schema!r}"

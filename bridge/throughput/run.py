@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from ..config import BridgeConfig
@@ -60,13 +60,13 @@ async def measure_battles(
     *,
     watcher: Watcher,
     stop: asyncio.Event,
-    interval: float = 1.0,
+    interval: float = 2.0,
     command: str = "",
 ) -> Report:
     """Plays a workload on a warm pool and reports what it took, from the first battle to the last.
 
-    When `stop` is set it ends early, with what was measured so far; a failure does the same, and is named
-    in the report. Raises if there was nothing to measure.
+    When `stop` is set it ends early, with what was measured so far; a failure does the same, and
+    the report names it. Raises if there was nothing to measure.
     """
     _require_fitting(config, workload)
     load = load_average()
@@ -144,7 +144,7 @@ class _Bench:
     def __init__(self, registry: ControllerRegistry, subject: Subject, load: float) -> None:
         self._registry = registry
         self._watch = ProcessWatch(os.getpid())
-        self._looking = 0.0
+        self._looking_cpu = 0.0
         self._ended = 0
         self._measurement = Measurement(subject, self._watch.look(registry.stats()), load=load)
 
@@ -179,16 +179,16 @@ class _Bench:
             watcher.looked(self._measurement)
 
     def _look(self) -> None:
-        began = time.perf_counter()
+        began = time.thread_time()
         self._measurement.add(self._watch.look(self._registry.stats()))
-        self._looking += time.perf_counter() - began
+        self._looking_cpu += time.thread_time() - began
 
     def _conclude(self, playing: asyncio.Task[None]) -> Report:
         failure = _failure_of(playing)
         report = self._measurement.report(
             ending="failed" if failure else "complete" if playing.done() else "interrupted",
             failure=failure.message if failure else None,
-            looking_seconds=self._looking,
+            looking_cpu=self._looking_cpu,
         )
         if not report.counts.decisions:
             raise failure or Interrupted

@@ -35,7 +35,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under columns. The first column names the row; all others but `worded` ones hold quantities."""
+    """Rows under columns. The first names the row; others, unless `worded`, hold quantities."""
 
     title: str
     columns: tuple[str, ...]
@@ -80,7 +80,7 @@ def throughput(report: Report, last: Report | None = None) -> Table:
         now = (write(recent[f"{rate}_per_s"]),) if last else ()
         each = write(rates[f"{rate}_per_s"])
         rows.append(Row((name, *now, each, write(total), which), strong=name == "decisions"))
-    columns = ("a second", "in all", "which is")
+    columns: tuple[str, ...] = ("a second", "in all", "which is")
     if last:
         columns = (
             f"a second, last {seconds(last.seconds)}",
@@ -136,7 +136,7 @@ def _is_sampled(name: str, count: int) -> bool:
 
 
 def phase_means(report: Report) -> Table:
-    """One line an operation: percentiles of the whole trip, and the share of each phase in its mean."""
+    """One line an operation: how long trips took, and the share of each phase in their mean."""
     rows = []
     for operation in report.operations:
         total = operation.total
@@ -258,7 +258,9 @@ def life(report: Report) -> Table:
         Row((name, _happened(report.counts, field), _happened(report.ever, field)))
         for name, field in lines
     )
-    return Table("Starts and deaths", ("", "while measured", "since the pool was started"), tuple(rows))
+    return Table(
+        "Starts and deaths", ("", "while measured", "since the pool was started"), tuple(rows)
+    )
 
 
 def _happened(counts: Counts, field: str) -> str:
@@ -290,7 +292,11 @@ def _cpus(report: Report) -> str | None:
     machine = report.machine
     if machine.cpus is None:
         return None
-    return f"{machine.cpus} \N{MULTIPLICATION SIGN} {machine.cpu_model}" if machine.cpu_model else str(machine.cpus)
+    return (
+        f"{machine.cpus} \N{MULTIPLICATION SIGN} {machine.cpu_model}"
+        if machine.cpu_model
+        else str(machine.cpus)
+    )
 
 
 def _simulator(report: Report) -> str | None:
@@ -312,7 +318,10 @@ def notes(report: Report) -> list[str]:
             if report.settings.get("timing") is False
             else "There was no round trip."
         )
-    if report.looking_seconds is not None and report.seconds:
-        share = percent(report.looking_seconds / report.seconds)
-        said.append(f"Taking {report.looks} readings took {share} of the time, in Python.")
+    python = report.cpu_seconds("python")
+    if report.looking_cpu is not None and python:
+        share = percent(report.looking_cpu / python)
+        said.append(
+            f"Of Python's CPU time, {share} went into the {report.looks} readings themselves."
+        )
     return said

@@ -2,6 +2,7 @@
 /** NDJSON over one duplex descriptor: splits what arrives into lines, gathers what leaves into one write. */
 
 const net = require('node:net');
+const { toUSVString } = require('node:util');
 const { now } = require('./clock');
 
 const NEWLINE = 10;
@@ -18,10 +19,10 @@ class LineSplitter {
 
   /**
    * @param {Buffer} chunk
-   * @returns {(string | null)[]} the lines that the chunk completes; null for one that was too long
+   * @returns {(Buffer | null)[]} the lines that the chunk completes; null for one that was too long
    */
   push(chunk) {
-    /** @type {(string | null)[]} */
+    /** @type {(Buffer | null)[]} */
     const lines = [];
     let start = 0;
     for (;;) {
@@ -48,7 +49,7 @@ class LineSplitter {
     this.parts = [];
     this.length = 0;
     if (length > this.maximum) return null;
-    return (parts.length ? Buffer.concat([...parts, last]) : last).toString('utf8');
+    return parts.length ? Buffer.concat([...parts, last]) : last;
   }
 }
 
@@ -56,7 +57,7 @@ class LineSplitter {
 class Channel {
   /**
    * @param {number} descriptor a socket or pipe that can be read and written
-   * @param {{maximum: number, onLines: (lines: (string | null)[], received: number) => void,
+   * @param {{maximum: number, onLines: (lines: (Buffer | null)[], received: number) => void,
    *   onEnd: () => void}} options
    */
   constructor(descriptor, { maximum, onLines, onEnd }) {
@@ -73,7 +74,7 @@ class Channel {
    * @param {string} frame a JSON object without its newline
    */
   add(frame) {
-    this.outgoing += frame + '\n';
+    this.outgoing += (frame.includes('\\ud') ? wellFormed(frame) : frame) + '\n';
   }
 
   flush() {
@@ -87,6 +88,15 @@ class Channel {
     this.flush();
     this.socket.end(whenWritten);
   }
+}
+
+/**
+ * Half a character, as the simulator leaves when it cuts a nickname, has no form in UTF-8, and strict readers
+ * refuse its escape.
+ * @param {string} frame
+ */
+function wellFormed(frame) {
+  return JSON.stringify(JSON.parse(frame), (_, value) => (typeof value === 'string' ? toUSVString(value) : value));
 }
 
 module.exports = { Channel, LineSplitter };

@@ -1,12 +1,13 @@
 'use strict';
 /** The fields of a command, each checked before it is used. Names, teams and choices are data, never syntax. */
 
+const { toUSVString } = require('node:util');
 const { Refusal } = require('./refusal');
 
 /** @typedef {import('./rooms').Command} Command */
 
 const LONGEST_NAME = 64;
-const LONGEST_TEAM = 100_000;
+const LONGEST_TEAM = 25_000;
 const LONGEST_CHOICE = 1_000;
 const SEED = /^(?:\d{1,5}(?:,\d{1,5}){3}|gen5,[\da-f]{16}|sodium,[\da-f]{1,64})$/;
 const CONTROL = /[\u0000-\u001f\u007f\u0085\u2028\u2029]/;
@@ -23,7 +24,16 @@ function requireText(command, field, longest) {
   if (value.length > longest) {
     throw new Refusal('bad_field', `${field} has ${value.length} characters; at most ${longest} are allowed`);
   }
+  if (!isWellFormed(value)) throw new Refusal('bad_field', `${field} has half a character`);
   return value;
+}
+
+/**
+ * @param {string} text
+ * @returns {boolean} whether the text has a form in UTF-8
+ */
+function isWellFormed(text) {
+  return toUSVString(text) === text;
 }
 
 /**
@@ -86,7 +96,7 @@ function requirePlayer(command, side) {
   if (name.length > LONGEST_NAME) {
     throw new Refusal('rejected', `the name of ${side} has ${name.length} characters; at most ${LONGEST_NAME} are allowed`);
   }
-  if (name.includes('|') || CONTROL.test(name)) {
+  if (name.includes('|') || CONTROL.test(name) || !isWellFormed(name)) {
     throw new Refusal('rejected', `the name of ${side} has a | or a control character, which the protocol cannot carry`);
   }
   const seed = requireSeed(player);
@@ -98,4 +108,29 @@ function requirePlayer(command, side) {
   return { name, seed, team };
 }
 
-module.exports = { requireChoice, requirePlayer, requireSeed, requireSide, requireText, requireWhole };
+/**
+ * @param {unknown} journal
+ * @returns {import('./room').Move[]}
+ */
+function requireMoves(journal) {
+  if (!Array.isArray(journal)) throw new Refusal('bad_field', 'replay is not a list');
+  return journal.map((move) => {
+    if (!Array.isArray(move)) throw new Refusal('bad_field', 'replay has a move that is not a list');
+    const [op, side, choice] = move;
+    if (op !== 'choose' && op !== 'forfeit') throw new Refusal('bad_field', 'replay has an unknown move');
+    const fields = { id: 0, op, side, choice };
+    requireSide(fields);
+    requireChoice(fields);
+    return fields;
+  });
+}
+
+module.exports = {
+  requireChoice,
+  requireMoves,
+  requirePlayer,
+  requireSeed,
+  requireSide,
+  requireText,
+  requireWhole,
+};

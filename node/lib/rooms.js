@@ -3,7 +3,15 @@
 
 const { Refusal } = require('./refusal');
 const { Room, SIDES } = require('./room');
-const { requireChoice, requirePlayer, requireSeed, requireSide, requireText, requireWhole } = require('./fields');
+const {
+  requireChoice,
+  requireMoves,
+  requirePlayer,
+  requireSeed,
+  requireSide,
+  requireText,
+  requireWhole,
+} = require('./fields');
 const { warmUp } = require('./warm-up');
 
 /**
@@ -40,10 +48,11 @@ class Rooms {
    * @returns {Report}
    */
   run(command) {
-    if (!Object.hasOwn(this.operations, command.op)) {
-      throw new Refusal('unknown_op', `unknown op ${JSON.stringify(command.op).slice(0, 100)}`);
+    const { op } = command;
+    if (typeof op !== 'string' || !Object.hasOwn(this.operations, op)) {
+      throw new Refusal('unknown_op', `unknown op ${JSON.stringify(op)?.slice(0, 100)}`);
     }
-    return this.operations[command.op](command);
+    return this.operations[op](command);
   }
 
   /**
@@ -66,7 +75,7 @@ class Rooms {
     if (this.rooms.has(tag)) throw new Refusal('room_exists', `there is a room ${tag} already`);
     const format = this.#format(requireText(command, 'format', 2000));
     const seed = requireSeed(command);
-    const replay = command.replay ?? null;
+    const replay = command.replay === undefined ? null : requireMoves(command.replay);
     const players = {
       p1: requirePlayer(command, 'p1'),
       p2: requirePlayer(command, 'p2'),
@@ -74,13 +83,15 @@ class Rooms {
     if (players.p1.name === players.p2.name) {
       throw new Refusal('rejected', `both players are called ${JSON.stringify(players.p1.name)}`);
     }
-    if (!replay) this.#admitTeams(format, players);
-
     const room = new Room(this.simulator, tag);
-    room.start({ format, seed, players });
     if (replay) {
+      room.start({ format, seed, players });
       resume(room, replay);
       room.take();
+    } else {
+      // What the simulator throws before there is a battle says why there cannot be one.
+      orReject(() => this.#admitTeams(format, players));
+      orReject(() => room.start({ format, seed, players }));
     }
     this.rooms.set(tag, room);
     const teams = [players.p1.team ?? null, players.p2.team ?? null];
@@ -188,16 +199,25 @@ class Rooms {
   }
 }
 
+/** @param {() => void} attempt */
+function orReject(attempt) {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal('rejected', `the simulator cannot start this: ${String(error).slice(0, 1000)}`);
+  }
+}
+
 /**
  * Plays a journal again, silently: what it produced was delivered the first time.
  * @param {Room} room
- * @param {unknown} journal
+ * @param {import('./room').Move[]} moves
  */
-function resume(room, journal) {
-  if (!Array.isArray(journal)) throw new Refusal('bad_field', 'replay is not a list');
-  for (const [op, side, choice] of journal) {
+function resume(room, moves) {
+  for (const move of moves) {
     try {
-      room.apply({ op, side, choice });
+      room.apply(move);
     } catch (error) {
       // A refused choice that made the simulator ask again is part of the journal, and is refused again.
       if (!(error instanceof Refusal)) throw error;
