@@ -2,6 +2,7 @@
 
 from . import errors
 from .config import BridgeConfig, load_config
+from .inference import InferenceQueue
 from .journal import Player
 from .registry import ControllerRegistry
 from .room import BattleRoom, Result, Side, Update
@@ -10,6 +11,7 @@ __all__ = [
     "BattleRoom",
     "BridgeConfig",
     "ControllerRegistry",
+    "InferenceQueue",
     "Player",
     "Result",
     "Side",

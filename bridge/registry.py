@@ -500,6 +500,7 @@ class ControllerRegistry:
     # What rooms ask for
 
     def adopt(self, room: BattleRoom, controller: Controller) -> None:
+        room.controller = controller
         controller.rooms.add(room.tag)
         controller.emptied.clear()
         controller.battles += 1

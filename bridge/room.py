@@ -103,25 +103,20 @@ class Host(Protocol):
 class Side:
     """One player's seat: what it is told, and what it chooses."""
 
-    __slots__ = ("_answered", "_current", "_room", "_unread", "_waiter", "id")
+    __slots__ = ("_room", "_unread", "_waiter", "id", "rqid")
 
     def __init__(self, room: BattleRoom, side: SideId) -> None:
         self.id: SideId = side
         self._room = room
         self._unread: deque[Update] = deque()
         self._waiter: asyncio.Future[None] | None = None
-        self._current: Update | None = None
-        self._answered = True
+        self.rqid: int | None = None
+        """The number of the side's newest request, read or not."""
 
     def __repr__(self) -> str:
         return (
             f"<Side {self.id} of {self._room.tag}: {len(self._unread)} unread, request {self.rqid}>"
         )
-
-    @property
-    def rqid(self) -> int | None:
-        """The number of the side's current request, read or not."""
-        return self._current.rqid if self._current else None
 
     @property
     def name(self) -> str:
@@ -163,26 +158,23 @@ class Side:
 
     def push(self, update: Update) -> None:
         self._unread.append(update)
-        if update.request is not None:
-            self._current = update
-            self._answered = False
+        if update.rqid is not None:
+            self.rqid = update.rqid
         self.wake()
 
     def wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    def mark_answered(self) -> None:
-        self._answered = True
-
     def take_over(self, other: Side) -> None:
-        """Starts where another seat stands: its unread updates, and its open request again."""
+        """Starts where another seat stands, with its unread updates."""
         self._unread.extend(other._unread)
-        self._current = other._current
-        self._answered = other._answered
-        current = other._current
-        if current is not None and not other._answered and current not in self._unread:
-            self._unread.append(Update("", current.request, current.rqid))
+        self.rqid = other.rqid
+
+    def ask_again(self, update: Update) -> None:
+        """Repeats the open request of the seat that was taken over, unless that is still unread."""
+        if all(unread.rqid != update.rqid for unread in self._unread):
+            self.push(update)
 
 
 class BattleRoom:
@@ -202,6 +194,7 @@ class BattleRoom:
         self._host = host
         self._loop = asyncio.get_running_loop()
         self._opened = False
+        self._asks_again = False
         self._unanswered: dict[Command, None] = {}
         self._failure: BridgeError | None = None
         self._end: asyncio.Future[Result] = self._loop.create_future()
@@ -296,6 +289,7 @@ class BattleRoom:
                 self.controller.send(closing)
                 return
             copy.start_as(self)
+            copy.ask_again(frame)
             self._host.adopt(copy, self.controller)
             command.settle()
 
@@ -348,7 +342,6 @@ class BattleRoom:
         if self._refused(command, frame):
             return
         self.decisions += 1
-        (self.p1 if side == "p1" else self.p2).mark_answered()
         self._deliver(frame)
         command.settle()
 
@@ -358,7 +351,9 @@ class BattleRoom:
         if self.state is RoomState.MOVING:
             self._become(RoomState.PLAYING)
         self._arrived.set()
-        self._deliver(frame)
+        if self._asks_again:
+            self.ask_again(frame)
+        self._deliver_end(frame)
 
     def _refused(self, command: Command, frame: Frame) -> bool:
         """Deals with a frame that says no; returns whether it did."""
@@ -407,6 +402,9 @@ class BattleRoom:
             part = frame.get(side.id)
             if part is not None:
                 side.push(Update(part["text"], part.get("request"), part.get("rqid")))
+        self._deliver_end(frame)
+
+    def _deliver_end(self, frame: Frame) -> None:
         end = frame.get("end")
         if end is not None:
             self._end.set_result(Result(end["winner"], end["turns"], end["reason"]))
@@ -417,10 +415,10 @@ class BattleRoom:
 
     def settle_on(self, controller: Controller) -> None:
         """Begins or goes on there: repeats what was answered, then asks what was not."""
-        self.controller = controller
         unanswered = list(self._unanswered)
         if self._opened:
-            fields = self.journal.opening(self.tag) | {"replay": self.journal.moves}
+            replay = {"replay": self.journal.moves, "ask": self._asks_again}
+            fields = self.journal.opening(self.tag) | replay
             resume = Command("open", fields, answered=self._on_resumed, issued=clock())
             self._unanswered = {resume: None}
             controller.send(resume)
@@ -471,6 +469,15 @@ class BattleRoom:
         self.p2.take_over(original.p2)
         if self.state is RoomState.OPENING:
             self._become(RoomState.PLAYING)
+        self._asks_again = True
+
+    def ask_again(self, frame: Frame) -> None:
+        """Tells the sides of a copy which requests are open; the original's sides know already."""
+        self._asks_again = False
+        for side in (self.p1, self.p2):
+            part = frame.get(side.id)
+            if part is not None:
+                side.ask_again(Update(part["text"], part["request"], part["rqid"]))
 
     def fail(self, error: BridgeError) -> None:
         """Ends the battle with an error for everybody who waits on it."""

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import (
+    Console,
+    ConsoleOptions,
+    Group,
+    JustifyMethod,
+    RenderableType,
+    RenderResult,
+)
 from rich.live import Live
-from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -26,6 +34,7 @@ __all__ = ["Display", "onlooker_for", "render", "watcher_for"]
 
 # The width of what is printed where there is no terminal to measure.
 PLAIN_WIDTH = 110
+_UNBOUNDED = 1000
 _LINE_EVERY = 5.0
 
 
@@ -61,24 +70,30 @@ def onlooker_for(console: Console) -> OnlookingDisplay:
 
 
 def render(report: Report) -> RenderableType:
-    """The whole report."""
-    parts = [_heading(report), _draw(tables.throughput(report))]
+    """The whole report, as a console of 80 columns or more can show it."""
+    parts: list[RenderableType] = [_heading(report), _Drawn(tables.throughput(report))]
     if report.operations:
-        parts.append(_draw(tables.round_trips(report)))
-    parts += [_draw(tables.processes(report)), _draw(tables.life(report))]
+        parts.append(_Drawn(tables.round_trips(report)))
+    parts += [_Drawn(tables.processes(report)), _Drawn(tables.life(report))]
     return Group(*parts, *(Text(f"  {note}") for note in tables.notes(report)))
 
 
 def _render_interval(last: Report, whole: Report) -> RenderableType:
     """What a glance at a running server should tell."""
-    parts = [_heading(whole), _draw(tables.throughput(whole, last))]
+    parts: list[RenderableType] = [_title(whole), _Drawn(tables.throughput(whole, last))]
+    if whole.operations:
+        parts.append(_Drawn(tables.recent_trips(last, whole)))
     if last.operations:
-        parts.append(_draw(tables.phase_means(last)))
-    return Group(*parts, _draw(tables.processes(last)))
+        parts.append(_Drawn(tables.phase_means(last)))
+    return Group(*parts, _Drawn(tables.processes(last)))
 
 
-def _heading(report: Report) -> RenderableType:
-    lines = Text.assemble(("Maple IPC throughput", "bold"), f": {report.subject}", "\n")
+def _title(report: Report) -> Text:
+    return Text.assemble(("Maple IPC throughput", "bold"), f": {report.subject}", "\n")
+
+
+def _heading(report: Report) -> Text:
+    lines = _title(report)
     pairs = tables.facts(report)
     inline = ", ".join(
         f"{name} {value}" for name, value in pairs if name not in ("command", "measured")
@@ -89,26 +104,44 @@ def _heading(report: Report) -> RenderableType:
     return lines
 
 
-def _draw(table: Table) -> RenderableType:
-    drawn = RichTable(
-        title=table.title,
-        title_justify="left",
-        title_style="bold",
-        caption=table.note or None,
-        caption_justify="left",
-        caption_style="dim",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1),
-        show_edge=False,
-        header_style="dim",
-    )
-    for position, name in enumerate(table.columns):
-        worded = not position or name in table.worded
-        drawn.add_column(name, justify="left" if worded else "right", overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*row.cells, style="bold" if row.strong else "")
-    return Padding(drawn, (0, 0, 1, 0))
+@dataclass(frozen=True)
+class _Drawn:
+    """A table with space between its columns, or with less where the console is narrow."""
+
+    table: Table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        roomy = self._draw(padding=1, heading=str)
+        unbounded = options.update(max_width=_UNBOUNDED)
+        fits = console.measure(roomy, options=unbounded).maximum <= options.max_width
+        yield roomy if fits else self._draw(padding=0, heading=_broken)
+        yield Text(f"{self.table.note}\n" if self.table.note else "", style="dim")
+
+    def _draw(self, *, padding: int, heading: Callable[[str], str]) -> RichTable:
+        table = self.table
+        drawn = RichTable(
+            title=table.title,
+            title_justify="left",
+            title_style="bold",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+            padding=(0, padding),
+            show_edge=False,
+            header_style="dim",
+        )
+        for position, name in enumerate(table.columns):
+            worded = not position or name in table.worded
+            justify: JustifyMethod = "left" if worded else "right"
+            drawn.add_column(heading(name), justify=justify, vertical="bottom", overflow="fold")
+        for row in table.rows:
+            drawn.add_row(*row.cells, style="bold" if row.strong else "")
+        return drawn
+
+
+def _broken(heading: str) -> str:
+    """A heading on two lines, so that it takes no more room than the quantities under it."""
+    before, _, after = heading.rpartition(" ")
+    return f"{before}\n{after}"
 
 
 class ProgressBar:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..histogram import PERCENTILES
 from ..timing import PHASES
-from .quantities import MISSING, duration, number, percent, seconds, size
+from .quantities import duration, number, percent, seconds, size
 from .report import Counts, Operation, ProcessUse, Report
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "notes",
     "phase_means",
     "processes",
+    "recent_trips",
     "round_trips",
     "throughput",
 ]
@@ -113,12 +114,12 @@ def round_trips(report: Report) -> Table:
     rows: list[Row] = []
     for operation in report.operations:
         count = operation.total["count"]
-        heading = (operation.name, f"{number(count)} \N{MULTIPLICATION SIGN}", *[""] * len(PHASES))
+        heading = (operation.name, number(count), "trips", *[""] * (len(PHASES) - 1))
         rows.append(Row(heading, strong=True))
         rows += [_statistic(operation, name) for name in STATISTICS if _is_sampled(name, count)]
     return Table(
         "Round trips and their phases",
-        ("", "whole", *(phase.replace("_", " ") for phase in PHASES)),
+        ("", "whole", *map(_spaced, PHASES)),
         tuple(rows),
         note="Means of phases add up to the mean of the whole; percentiles do not.",
     )
@@ -135,36 +136,50 @@ def _is_sampled(name: str, count: int) -> bool:
     return not name.startswith("p") or count * (1 - float(name[1:]) / 100) >= 1
 
 
-def phase_means(report: Report) -> Table:
-    """One line an operation: how long trips took, and the share of each phase in their mean."""
+def recent_trips(last: Report, whole: Report) -> Table:
+    """The whole trips by operation: those of the last interval above all since the beginning."""
+    recent = {operation.name: operation for operation in last.operations}
     rows = []
-    for operation in report.operations:
-        total = operation.total
-        shares = (share_of_phase(operation, phase) for phase in PHASES)
-        rows.append(
-            Row(
-                (
-                    operation.name,
-                    number(total["count"]),
-                    *(duration(total[name]) for name in ("p50", "p99", "max", "mean")),
-                    *map(percent, shares),
-                )
-            )
-        )
-    columns = ("", "trips", "p50", "p99", "max", "mean", *(p.replace("_", " ") for p in PHASES))
-    return Table("Round trips, and where their mean goes", columns, tuple(rows))
+    for operation in whole.operations:
+        newest = recent.get(operation.name)
+        rows.append(_whole_trip(operation.name, newest) if newest else _no_trip(operation.name))
+        rows.append(_whole_trip("", operation))
+    note = (
+        f"Above those of the last {seconds(last.seconds)}, below all of {seconds(whole.seconds)}."
+    )
+    return Table("Round trips", ("", "trips", *STATISTICS), tuple(rows), note=note)
 
 
-def share_of_phase(operation: Operation, phase: str) -> float | None:
-    whole = sum(distribution["mean"] for distribution in operation.phases.values())
-    return operation.phases[phase]["mean"] / whole if whole else None
+def _whole_trip(label: str, operation: Operation) -> Row:
+    total = operation.total
+    cells = (
+        duration(total[name]) if _is_sampled(name, total["count"]) else "" for name in STATISTICS
+    )
+    return Row((label, number(total["count"]), *cells), strong=bool(label))
+
+
+def _no_trip(label: str) -> Row:
+    return Row((label, "0", *[""] * len(STATISTICS)), strong=True)
+
+
+def phase_means(report: Report) -> Table:
+    """The mean of each phase by operation, side by side."""
+    rows = (
+        Row((operation.name, *(duration(operation.phases[phase]["mean"]) for phase in PHASES)))
+        for operation in report.operations
+    )
+    title = f"Mean of each phase, last {seconds(report.seconds)}"
+    return Table(title, ("", *map(_spaced, PHASES)), tuple(rows))
+
+
+def _spaced(phase: str) -> str:
+    return phase.replace("_", " ")
 
 
 def processes(report: Report) -> Table:
     """What each process used, and all Node processes together."""
     columns = [
         "",
-        "pid",
         "state",
         "CPU",
         "of a core",
@@ -187,8 +202,8 @@ def processes(report: Report) -> Table:
 
 
 def _process(process: ProcessUse, per_room: bool) -> Iterator[str]:
-    yield "Python" if process.role == "python" else "Node"
-    yield MISSING if process.pid is None else str(process.pid)
+    name = "Python" if process.role == "python" else "Node"
+    yield name if process.pid is None else f"{name} {process.pid}"
     yield process.state
     yield seconds(process.cpu_seconds)
     yield percent(process.cpu_share)
@@ -202,7 +217,6 @@ def _process(process: ProcessUse, per_room: bool) -> Iterator[str]:
 def _all_nodes(report: Report, nodes: list[ProcessUse], per_room: bool) -> Iterator[str]:
     cpu = report.cpu_seconds("node")
     yield f"all {len(nodes)} Nodes"
-    yield ""
     yield ""
     yield seconds(cpu)
     yield percent(cpu / report.seconds if cpu is not None and report.seconds else None)

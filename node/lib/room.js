@@ -137,6 +137,14 @@ class Room {
     return copy;
   }
 
+  /** Puts the open requests, once more, before the sides that owe an answer. */
+  askAgain() {
+    for (const id of SIDES) {
+      const seat = this.seats[id];
+      seat.asked = !seat.question.answered;
+    }
+  }
+
   /**
    * Takes what the sides have not been told yet, as JSON members of a frame.
    * @returns {string}

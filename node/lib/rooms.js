@@ -88,6 +88,7 @@ class Rooms {
       room.start({ format, seed, players });
       resume(room, replay);
       room.take();
+      if (command.ask) room.askAgain();
     } else {
       // What the simulator throws before there is a battle says why there cannot be one.
       orReject(() => this.#admitTeams(format, players));
@@ -153,8 +154,10 @@ class Rooms {
   #fork(command) {
     const tag = requireText(command, 'as', 200);
     if (this.rooms.has(tag)) throw new Refusal('room_exists', `there is a room ${tag} already`);
-    this.rooms.set(tag, this.#room(command).fork(tag));
-    return NOTHING;
+    const copy = this.#room(command).fork(tag);
+    copy.askAgain();
+    this.rooms.set(tag, copy);
+    return () => this.#report(copy);
   }
 
   /** @param {Command} command */

@@ -545,15 +545,18 @@ async def test_closing_twice_or_unused_or_at_once_is_harmless(inline: bool) -> N
     await used.close()
 
 
-async def test_closing_that_is_cancelled_can_be_done_again() -> None:
+async def test_closing_that_is_cancelled_still_ends_the_thread_and_can_be_done_again() -> None:
     gate = Gate()
     queue = InferenceQueue(gate)
     first = await occupied(queue, gate)
+    (thread,) = inference_threads()
     (closing,) = await submitted(queue.close())
     closing.cancel()
     await asyncio.wait((closing,))
     gate.let()
     assert await first == ("result", "first")
+    thread.join(timeout=30)
+    assert not thread.is_alive()
     await queue.close()
 
 
