@@ -77,13 +77,13 @@ class Death:
     """How a controller ended, and what it held.
 
     `in_hand` is the command it was working on, and `blamed` says whether that command is the
-    likely cause.
+    likely cause. `expected` says that it was told to stop.
     """
 
     error: ControllerDied
-    unanswered: list[Command]
     in_hand: Command | None
     blamed: bool
+    expected: bool
 
 
 @dataclass(slots=True)
@@ -135,6 +135,7 @@ class Controller(asyncio.Protocol):
         self.rooms: set[str] = set()
         self.reserved = 0
         self.emptied = asyncio.Event()
+        self.emptied.set()
         self.battles = 0
         self.started = 0.0
         self._config = config
@@ -270,7 +271,6 @@ class Controller(asyncio.Protocol):
         expected = self.state is ControllerState.STOPPING
         self._become(ControllerState.DEAD)
         in_hand = self._pending.get(process.last_command())
-        unanswered = list(self._pending.values())
         self._pending.clear()
         error = self._fault or ControllerDied(_explain(status), **self._facts())
         process.close()
@@ -280,7 +280,7 @@ class Controller(asyncio.Protocol):
         if not expected:
             log.warning("controller died", pid=self.pid, cause=error.message, rooms=len(self.rooms))
         blamed = in_hand is not None and not expected and self._is_own_fault(status)
-        self._on_death(self, Death(error, unanswered, in_hand, blamed))
+        self._on_death(self, Death(error, in_hand, blamed, expected))
 
     def _is_own_fault(self, status: int) -> bool:
         if self._fault is not None:

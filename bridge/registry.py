@@ -88,6 +88,7 @@ class ControllerRegistry:
         self._progress: Callable[[str], None] | None = None
         self._retired = Traffic()
         self._berths: list[Berth] = []
+        self._draining: set[Controller] = set()
         self._rooms: dict[str, BattleRoom] = {}
         self._moving: deque[BattleRoom] = deque()
         self._waiting: deque[asyncio.Future[Controller]] = deque()
@@ -214,15 +215,14 @@ class ControllerRegistry:
             berth.attention.clear()
             former = berth.controller
             reason, berth.recycle = berth.recycle, None
-            alive = former is not None and former.state is ControllerState.READY
-            if alive and reason is None:
+            if former is not None and former.state is ControllerState.READY and reason is None:
                 continue
             try:
                 await self._fill(berth)
             except BridgeError as error:
                 self._fail(error)
                 return
-            if former is not None and alive and reason is not None:
+            if former is not None and former.state is ControllerState.READY and reason is not None:
                 self.counters.recycled[reason] = self.counters.recycled.get(reason, 0) + 1
                 self._spawn(self._retire(former, reason))
 
@@ -263,20 +263,20 @@ class ControllerRegistry:
     async def _retire(self, controller: Controller, reason: str) -> None:
         """Lets the battles of a replaced controller end, moves those that do not, and ends it."""
         log.info("recycling", pid=controller.pid, reason=reason, rooms=len(controller.rooms))
+        self._draining.add(controller)
+        controller.drain()
         try:
-            if controller.state is ControllerState.READY:
-                controller.drain()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(self.config.drain_timeout):
-                        await controller.emptied.wait()
-                for room in self._rooms_on(controller):
-                    if not room.is_over:
-                        room.withdraw()
-                        self._vacate(room, controller)
-                        self._line_up(room)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.config.drain_timeout):
+                    await controller.emptied.wait()
+            for room in self._rooms_on(controller):
+                if not room.is_over:
+                    room.withdraw()
+                    self._vacate(room, controller)
+                    self._line_up(room)
+            self._pump()
         finally:
             await controller.stop()
-            self._retired.add(controller.traffic)
 
     def _ready(self) -> list[Controller]:
         return [
@@ -303,10 +303,11 @@ class ControllerRegistry:
 
     def _on_death(self, controller: Controller, death: Death) -> None:
         rooms = self._rooms_on(controller)
-        berth = self._berth_of(controller)
-        if berth is not None:
+        self._draining.discard(controller)
+        self._retired.add(controller.traffic)
+        if not death.expected:
             self.counters.deaths += 1
-            self._retired.add(controller.traffic)
+        if (berth := self._berth_of(controller)) is not None:
             berth.attention.set()
         if death.in_hand is not None:
             self._blame(death)
@@ -559,6 +560,7 @@ class ControllerRegistry:
         traffic.add(self._retired)
         controllers = [berth.controller for berth in self._berths if berth.controller]
         alive = [c for c in controllers if c.state is not ControllerState.DEAD]
+        alive.extend(self._draining)
         for controller in alive:
             traffic.add(controller.traffic)
         rooms = self._rooms.values()

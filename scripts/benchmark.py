@@ -39,7 +39,7 @@ def main() -> int:
     plan = QUICK if options.quick else FULL
     changes = {
         name: getattr(options, name)
-        for name in ("repeats", "battles", "pool", "rooms", "format")
+        for name in ("repeats", "battles", "warmup", "pool", "rooms", "format")
         if getattr(options, name) is not None
     }
     console = Console(stderr=True)
@@ -76,6 +76,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON")
     parser.add_argument("--repeats", type=int, help="samples of each row")
     parser.add_argument("--battles", type=int, help="battles in a sample")
+    parser.add_argument("--warmup", type=int, help="battles of each Node process before the first")
     parser.add_argument("--pool", type=int, help="controllers of the pool")
     parser.add_argument("--rooms", type=int, help="battles in flight on the pool")
     parser.add_argument("--format", help="a format with random teams")

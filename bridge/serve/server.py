@@ -109,9 +109,12 @@ def _report_to(display: Display, signals: EndSignals) -> Callable[[str], None]:
     loop_thread = threading.get_ident()
 
     def report(line: str) -> None:
-        if signals.asked and threading.get_ident() != loop_thread:
+        if threading.get_ident() == loop_thread:
+            display.progress(line)
+        elif signals.asked:
             raise _Ending
-        loop.call_soon_threadsafe(display.progress, line)
+        else:
+            loop.call_soon_threadsafe(display.progress, line)
 
     return report
 

@@ -131,7 +131,8 @@ class Measurement:
             ),
             counts=counts,
             ever=_counts(after),
-            rooms_open=after["pool"]["rooms"],
+            rooms_before=before["pool"]["rooms"],
+            rooms_after=after["pool"]["rooms"],
             processes=tuple(self._process_uses(counts.decisions)),
             operations=tuple(_operations(before["round_trips"], after["round_trips"])),
             timeline=self._timeline(),
@@ -297,11 +298,15 @@ def _operations(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Ope
 def _since(before: Distribution | None, after: Distribution) -> Distribution:
     """What was recorded between two states of the same histogram."""
     if before is None or not before["count"]:
-        return dict(after)
+        return _limited(after, after["max"])
     recent = Histogram.decode(after["hdr"]).since(Histogram.decode(before["hdr"]))
-    summary = recent.summary()
-    if after["max"] > before["max"]:
-        # The longest one is of this interval, and known to the nanosecond.
-        limits = (*(f"p{p:g}" for p in PERCENTILES), "max")
-        summary |= {limit: min(summary[limit], after["max"]) for limit in limits}
-    return summary | {"hdr": recent.encode()}
+    summary = recent.summary() | {"hdr": recent.encode()}
+    # If there is a new longest one it is of this interval, and known to the nanosecond.
+    longest = after["max"] if after["max"] > before["max"] else summary["max"]
+    return _limited(summary, longest)
+
+
+def _limited(summary: Distribution, longest: int) -> Distribution:
+    """Figures that are known to one percent, held below the one that is known exactly."""
+    names = ("mean", *(f"p{p:g}" for p in PERCENTILES), "max")
+    return summary | {name: min(summary[name], longest) for name in names}

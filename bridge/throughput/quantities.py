@@ -48,6 +48,8 @@ def _scaled(value: float | None, units: tuple[tuple[float, str], ...]) -> str:
         return MISSING
     # What would round up to 1000 of a unit is written as 1 of the next.
     factor, unit = next((u for u in units if abs(value) >= u[0] * 0.9995), units[-1])
+    if factor == 1 and float(value).is_integer():
+        return f"{value:.0f} {unit}"
     return f"{_three_digits(value / factor)} {unit}"
 
 

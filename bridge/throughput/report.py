@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 SCHEMA = 1
+_ENDED_TO_CUT = 4
 
 Ending = Literal["complete", "interrupted", "failed"]
 
@@ -131,7 +132,8 @@ class Report:
     machine: Machine
     counts: Counts
     ever: Counts
-    rooms_open: int
+    rooms_before: int
+    rooms_after: int
     processes: tuple[ProcessUse, ...]
     operations: tuple[Operation, ...]
     timeline: tuple[Moment, ...]
@@ -142,6 +144,8 @@ class Report:
     def rates(self) -> dict[str, float | None]:
         """The figures that follow from the counts; None where there is nothing to divide by."""
         counts, seconds = self.counts, self.seconds
+        battles = None if self.cuts_battles else counts.battles_ended
+        turns = None if self.cuts_battles else counts.turns
         return {
             "battles_per_s": _quotient(counts.battles_ended, seconds),
             "decisions_per_s": _quotient(counts.decisions, seconds),
@@ -152,10 +156,10 @@ class Report:
             "bytes_in_per_s": _quotient(counts.bytes_in, seconds),
             "writes_per_s": _quotient(counts.writes, seconds),
             "reads_per_s": _quotient(counts.reads, seconds),
-            "decisions_per_battle": _quotient(counts.decisions, counts.battles_ended),
+            "decisions_per_battle": _quotient(counts.decisions, battles),
             "turns_per_battle": _quotient(counts.turns, counts.battles_ended),
-            "frames_out_per_turn": _quotient(counts.commands, counts.turns),
-            "frames_in_per_turn": _quotient(counts.frames, counts.turns),
+            "frames_out_per_turn": _quotient(counts.commands, turns),
+            "frames_in_per_turn": _quotient(counts.frames, turns),
             "bytes_out_per_decision": _quotient(counts.bytes_out, counts.decisions),
             "bytes_in_per_decision": _quotient(counts.bytes_in, counts.decisions),
             "frames_per_write": _quotient(counts.commands, counts.writes),
@@ -175,9 +179,14 @@ class Report:
         return None if cpu is None else _quotient(cpu * 1000, self.counts.decisions)
 
     @property
-    def turns_lag(self) -> bool:
-        """Whether battles were under way at an end: their frames are counted, not their turns."""
-        return self.kind == "attach" or self.ending != "complete"
+    def cuts_battles(self) -> bool:
+        """Whether many battles began before it, or ended after it, beside those that ended in it.
+
+        Turns and battles are counted when a battle ends, all else at once, so that their quotients
+        then say little.
+        """
+        cut = max(self.rooms_before, self.rooms_after)
+        return (self.counts.battles_ended or 0) < _ENDED_TO_CUT * cut
 
     def to_dict(self) -> dict[str, Any]:
         return {"schema": SCHEMA, **asdict(self), "rates": self.rates}

@@ -23,6 +23,7 @@ __all__ = [
     "throughput",
 ]
 
+_TICK = 0.01
 STATISTICS = ("mean", *(f"p{p:g}" for p in PERCENTILES), "max")
 
 
@@ -90,8 +91,11 @@ def throughput(report: Report, last: Report | None = None) -> Table:
             "which is",
         )
     note = ""
-    if report.turns_lag:
-        note = "Turns are counted when their battle ends, frames and decisions at once."
+    if report.cuts_battles:
+        note = (
+            "Turns and battles count when a battle ends, all else at once. "
+            "Too few have ended for a mean of frames a turn."
+        )
     return Table(
         f"Throughput over {seconds(report.seconds)}",
         ("", *columns),
@@ -192,7 +196,7 @@ def processes(report: Report) -> Table:
     per_room = any(process.rss_per_room is not None for process in report.processes)
     if per_room:
         columns.append("a room")
-    rows = [Row(tuple(_process(process, per_room))) for process in report.processes]
+    rows = [Row(tuple(_process(report, process, per_room))) for process in report.processes]
     nodes = [process for process in report.processes if process.role == "node"]
     if len(nodes) > 1:
         rows.append(Row(tuple(_all_nodes(report, nodes, per_room)), strong=True))
@@ -201,12 +205,11 @@ def processes(report: Report) -> Table:
     )
 
 
-def _process(process: ProcessUse, per_room: bool) -> Iterator[str]:
+def _process(report: Report, process: ProcessUse, per_room: bool) -> Iterator[str]:
     name = "Python" if process.role == "python" else "Node"
     yield name if process.pid is None else f"{name} {process.pid}"
     yield process.state
-    yield seconds(process.cpu_seconds)
-    yield percent(process.cpu_share)
+    yield from _cpu(process.cpu_seconds, report.seconds)
     yield _milliseconds(process.cpu_ms_per_decision)
     yield from (size(rss) for rss in (process.rss_before, process.rss_peak, process.rss_after))
     yield number(process.rooms_peak)
@@ -218,8 +221,7 @@ def _all_nodes(report: Report, nodes: list[ProcessUse], per_room: bool) -> Itera
     cpu = report.cpu_seconds("node")
     yield f"all {len(nodes)} Nodes"
     yield ""
-    yield seconds(cpu)
-    yield percent(cpu / report.seconds if cpu is not None and report.seconds else None)
+    yield from _cpu(cpu, report.seconds)
     yield _milliseconds(report.cpu_ms_per_decision("node"))
     yield size(_sum([node.rss_before for node in nodes]))
     # Peaks at different times do not add up to a peak.
@@ -228,6 +230,14 @@ def _all_nodes(report: Report, nodes: list[ProcessUse], per_room: bool) -> Itera
     yield ""
     if per_room:
         yield ""
+
+
+def _cpu(used: float | None, elapsed: float) -> Iterator[str]:
+    """CPU time and its share; less than the system's clock ticks is not the same as none."""
+    below = "<" if used is not None and used < _TICK else ""
+    shown = _TICK if below else used
+    yield f"{below}{seconds(shown)}"
+    yield f"{below}{percent(shown / elapsed if shown is not None and elapsed else None)}"
 
 
 def _milliseconds(value: float | None) -> str:
@@ -323,7 +333,7 @@ def notes(report: Report) -> list[str]:
     """What a reader has to know to judge the figures."""
     said = []
     if report.ending == "interrupted":
-        said.append(f"It was interrupted, with {number(report.rooms_open)} battles under way.")
+        said.append(f"It was interrupted, with {number(report.rooms_after)} battles under way.")
     if report.ending == "failed":
         said.append(f"It ended early: {report.failure}")
     if not report.operations:

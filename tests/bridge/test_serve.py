@@ -41,6 +41,7 @@ from bridge.serve.command_line import parse
 from bridge.serve.display import draw, summary
 from bridge.serve.figures import Figures, Rates, measure
 from bridge.serve.metrics import RegistryCollector
+from bridge.serve.signals import EndSignals
 from bridge.workload import Workload, play_battles
 
 pytestmark = pytest.mark.timeout(60)
@@ -336,12 +337,78 @@ def test_a_second_signal_does_not_wait(start: Start) -> None:
     controller.suspend()
     server.process.send_signal(signal.SIGINT)
     server.wait_for("event=stopping")
-    server.process.send_signal(signal.SIGINT)  # the same keystroke, passed on by whoever started it
     with pytest.raises(subprocess.TimeoutExpired):
         server.process.wait(0.8)
     server.process.send_signal(signal.SIGINT)
     assert server.finish() == 128 + signal.SIGINT
     assert still_there([controller], 0) == []
+
+
+def test_a_signal_that_somebody_passed_on_is_not_a_second_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Loop:
+        def __init__(self) -> None:
+            self.now = 100.0
+            self.handlers: dict[int, Callable[[], None]] = {}
+
+        def time(self) -> float:
+            return self.now
+
+        def add_signal_handler(
+            self, number: int, handler: Callable[[int], None], *arguments: int
+        ) -> None:
+            self.handlers[number] = lambda: handler(*arguments)
+
+    loop = Loop()
+    forced: list[signal.Signals] = []
+    monkeypatch.setattr(asyncio, "get_running_loop", lambda: loop)
+    monkeypatch.setattr(EndSignals, "_force", lambda _self, number: forced.append(number))
+    signals = EndSignals(before_forced_end=lambda: None)
+    assert not signals.asked
+    loop.handlers[signal.SIGINT]()
+    loop.now += 0.4
+    loop.handlers[signal.SIGINT]()
+    assert signals.asked
+    assert forced == []
+    loop.now += 0.2
+    loop.handlers[signal.SIGTERM]()
+    assert forced == [signal.SIGTERM]
+
+
+def test_battles_that_are_being_played_may_end_first(start: Start, tmp_path: Path) -> None:
+    """A registry with players of its own, as long as nobody can open a battle from outside."""
+    played = tmp_path / "played"
+    program = """
+import asyncio, sys
+from pathlib import Path
+from bridge import ControllerRegistry
+from bridge.serve import server
+from bridge.serve.command_line import main
+from bridge.workload import Workload, play_battles
+
+class Playing(ControllerRegistry):
+    async def start(self, progress=None):
+        await super().start(progress)
+        self.playing = asyncio.create_task(play_battles(self, Workload(battles=12, rooms=12)))
+        self.playing.add_done_callback(
+            lambda task: Path(sys.argv[1]).write_text(str(len(task.result())))
+        )
+
+server.ControllerRegistry = Playing
+sys.exit(main(sys.argv[2:]))
+"""
+    server = start(str(played), *QUICK, command=(sys.executable, "-c", program))
+    url = server.url()
+    server.wait_for("event=ready")
+    while json.loads(get(f"{url}/healthz")[2])["pool"]["rooms"] < 12:
+        assert not played.exists()
+    server.process.terminate()
+    assert "rooms=12" in server.wait_for("event=stopping")
+    status, _, text = get(f"{url}/healthz")
+    assert (status, json.loads(text)["status"]) == (503, "stopping")
+    assert server.finish() == 0
+    assert played.read_text() == "12"
 
 
 def test_if_it_is_killed_node_goes_too(start: Start) -> None:
