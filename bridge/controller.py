@@ -14,6 +14,7 @@ import structlog
 from .command import Command
 from .config import BridgeConfig
 from .errors import ControllerDied, ControllerUnresponsive, ProtocolViolation
+from .placement import is_lost
 from .process import NodeProcess
 from .runtime import Runtime
 from .timing import RoundTrip, RoundTrips, clock
@@ -407,26 +408,34 @@ class Controller(asyncio.Protocol):
     def _expect_answer(self) -> None:
         self._silence = _Silence(self._loop.time())
         if self._watch is None and self.state in (ControllerState.READY, ControllerState.DRAINING):
-            self._watch = self._loop.call_later(self._config.response_timeout / 2, self._check)
+            self._look_in(self._config.response_timeout / 2)
+
+    def _look_in(self, seconds: float) -> None:
+        self._watch = self._loop.call_later(seconds, self._check)
 
     def _check(self) -> None:
+        assert self._watch is not None
+        late = self._loop.time() - self._watch.when()
         self._watch = None
         silence = self._silence
         if silence is None or self._process is None:
             return
-        now = self._loop.time()
         patience = self._config.response_timeout
-        overdue = now - silence.since
-        if overdue >= patience / 2:
-            if silence.cpu_mark is None:
-                silence.cpu_mark = self._process.cpu_seconds()
-            held = self._process.is_stopped()
-            busy = self._process.cpu_seconds() - silence.cpu_mark
-            if overdue >= patience and (held or busy >= patience / 2 or overdue >= 4 * patience):
-                self.condemn(self._unresponsive(overdue, held))
-                return
-        next_look = patience / 2 - overdue if overdue < patience / 2 else patience / 4
-        self._watch = self._loop.call_later(max(next_look, 0.01), self._check)
+        if late > patience / 4:
+            # It was this loop that did not listen: an answer may lie unread.
+            self._expect_answer()
+            return
+        overdue = self._loop.time() - silence.since
+        if overdue < patience / 2:
+            self._look_in(patience / 2 - overdue)
+            return
+        cpu = self._process.cpu_seconds()
+        silence.cpu_mark = cpu if silence.cpu_mark is None else silence.cpu_mark
+        held = self._process.is_stopped()
+        if is_lost(overdue, cpu - silence.cpu_mark, held, patience):
+            self.condemn(self._unresponsive(overdue, held))
+        else:
+            self._look_in(patience / 4)
 
     def _unresponsive(self, overdue: float, held: bool) -> ControllerUnresponsive:
         state = "it was stopped" if held else "it was busy"

@@ -63,7 +63,11 @@ class Histogram:
 
     def add(self, other: Histogram) -> None:
         """Adds the counts of another histogram to this one."""
-        self._hdr.add(other._hdr)
+        hdr, added = self._hdr, other._hdr
+        # The library would round the limits, and take those of an empty histogram for zero.
+        limits = min(hdr.min_value, added.min_value), max(hdr.max_value, added.max_value)
+        hdr.add(added)
+        hdr.min_value, hdr.max_value = limits
 
     def since(self, earlier: Histogram) -> Histogram:
         """What was recorded after `earlier`, an older state of this histogram, was taken."""
@@ -109,7 +113,9 @@ class Histogram:
     def percentiles(self, percentiles: Sequence[float]) -> list[int]:
         if not self.count:
             return [0] * len(percentiles)
-        ranks = np.ceil(np.asarray(percentiles) / 100 * self.count).clip(1)
+        # The next smaller float: 99.9 % of 1000 values shall not be one more than 999 of them.
+        shares = np.nextafter(np.asarray(percentiles, dtype=np.float64), 0.0) / 100
+        ranks = np.ceil(shares * self.count).clip(1)
         indices = np.searchsorted(np.cumsum(self._counts), ranks)
         return [min(int(value), self.max) for value in _upper_bounds(self._counts.size)[indices]]
 

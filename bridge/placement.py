@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .config import BridgeConfig
 
-__all__ = ["Limits", "Reading", "backoff", "place", "reason_to_recycle"]
+__all__ = ["Limits", "Reading", "backoff", "is_lost", "place", "reason_to_recycle"]
 
 
 def place(loads: Sequence[int], waiting: int, capacity: int) -> list[int]:
@@ -69,4 +69,16 @@ def reason_to_recycle(reading: Reading, limits: Limits) -> str | None:
 
 def backoff(failures: int, config: BridgeConfig) -> float:
     """How long to wait after so many failed starts in a row."""
-    return min(config.backoff_cap, config.backoff_base * 2.0 ** (failures - 1))
+    doublings = min(failures - 1, 1000)  # a float has no larger power of two than the 1023rd
+    return min(config.backoff_cap, config.backoff_base * 2.0**doublings)
+
+
+def is_lost(overdue: float, busy: float, held: bool, patience: float) -> bool:
+    """Whether a process that owes an answer for `overdue` seconds will not give it.
+
+    One that is held still, or has computed most of the time, has had its chance after `patience`
+    seconds. One that could not compute, because others use the machine, has four times as long.
+    """
+    if overdue < patience:
+        return False
+    return held or busy >= patience / 2 or overdue >= 4 * patience

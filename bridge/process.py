@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -109,14 +110,17 @@ class NodeProcess(asyncio.SubprocessProtocol):
         return float(times.user + times.system)
 
     def terminate(self) -> None:
-        if self._transport is not None and not self.exited.done():
-            with contextlib.suppress(ProcessLookupError):
-                self._transport.terminate()
+        self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        if self._transport is not None and not self.exited.done():
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        # Not by the transport: `Popen.kill` looks whether the child has ended, and if it just has,
+        # asyncio never learns how.
+        if self.pid and not self.exited.done():
             with contextlib.suppress(ProcessLookupError):
-                self._transport.kill()
+                os.kill(self.pid, number)
 
     async def stop(self, patience: float) -> int:
         """Ends the process, by force after `patience` seconds. Returns how it exited."""

@@ -174,15 +174,15 @@ class ControllerRegistry:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        controllers = [berth.controller for berth in self._berths if berth.controller]
-        await asyncio.gather(*(controller.stop() for controller in controllers))
+        controllers = {berth.controller for berth in self._berths if berth.controller}
+        await asyncio.gather(*(controller.stop() for controller in controllers | self._draining))
 
     async def _drain(self) -> None:
-        """Waits for battles, but not for a room that nobody touched for a second."""
+        """Waits for battles, but not for rooms that have waited a second for their players."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.config.drain_timeout
         while self._rooms:
-            quiet = max(room.last_active for room in self._rooms.values()) + _QUIET
+            quiet = max(room.quiet_since for room in self._rooms.values()) + _QUIET
             until = min(deadline, quiet)
             if until <= loop.time():
                 log.warning("closing with battles under way", rooms=len(self._rooms))
@@ -239,6 +239,7 @@ class ControllerRegistry:
                     raise
                 await asyncio.sleep(backoff(berth.failures, self.config))
         berth.failures = 0
+        berth.recycle = None
         berth.controller = controller
         berth.limits = Limits.draw(self.config, random.random())
         if self._progress is not None:
@@ -396,7 +397,7 @@ class ControllerRegistry:
             async with asyncio.timeout(seconds):
                 while True:
                     controller = await self._promised_place()
-                    if controller.state is ControllerState.READY:
+                    if self._open and controller.state is ControllerState.READY:
                         return controller
                     controller.reserved -= 1
         except TimeoutError:
@@ -539,8 +540,7 @@ class ControllerRegistry:
             or controller.load >= self.config.rooms_per_controller
         ):
             copy.start_as(room)
-            self._line_up(copy)
-            self._pump()
+            await self._place(copy)
             return copy
         controller.reserved += 1
         try:
@@ -551,6 +551,20 @@ class ControllerRegistry:
         finally:
             controller.reserved -= 1
         return copy
+
+    async def _place(self, copy: BattleRoom) -> None:
+        """Finds a place for a copy that cannot stay with its original."""
+        try:
+            controller = await self._find_place(None)
+        except BaseException:
+            copy.abandon(RoomClosed("the fork found no place", room=copy.tag))
+            raise
+        if copy.is_over:
+            controller.reserved -= 1
+            self._pump()
+            copy.raise_failure()
+        self._take_promised_place(copy, controller)
+        copy.settle_on(controller)
 
     # Figures
 

@@ -317,6 +317,12 @@ class BattleRoom:
             self.controller.send(command)
         return future
 
+    @property
+    def quiet_since(self) -> float:
+        """When something last happened here; while Node owes an answer, that is now."""
+        busy = self._unanswered or self.state is RoomState.MOVING
+        return self._loop.time() if busy else self.last_active
+
     # What controllers answer
 
     def _on_opened(self, command: Command, frame: Frame) -> None:
@@ -357,6 +363,7 @@ class BattleRoom:
 
     def _refused(self, command: Command, frame: Frame) -> bool:
         """Deals with a frame that says no; returns whether it did."""
+        self.last_active = self._loop.time()
         error = frame.get("error")
         if error is None:
             self._unanswered.pop(command, None)
@@ -406,7 +413,7 @@ class BattleRoom:
 
     def _deliver_end(self, frame: Frame) -> None:
         end = frame.get("end")
-        if end is not None:
+        if end is not None and not self.is_over:
             self._end.set_result(Result(end["winner"], end["turns"], end["reason"]))
             self._over(RoomState.ENDED)
             self._fail_unanswered(StaleChoice("the battle has ended", room=self.tag))
@@ -513,6 +520,7 @@ class BattleRoom:
         for command in self._unanswered:
             command.settle()
         self._unanswered.clear()
+        self._leave()
 
     def _over(
         self, state: RoomState, failure: BridgeError | None = None, *, leave: bool = True

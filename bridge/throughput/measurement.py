@@ -240,6 +240,12 @@ class Measurement:
     def _timeline(self) -> tuple[Moment, ...]:
         end = self._moment(self.seconds)
         kept = [moment for moment in self._moments if moment.seconds < end.seconds]
+        if (
+            len(kept) > 1
+            and end.seconds - kept[-1].seconds < (kept[-1].seconds - kept[-2].seconds) / 2
+        ):
+            # A rate over the short rest of an interval would be mostly chance.
+            kept.pop()
         return (*kept, end)
 
 

@@ -169,7 +169,7 @@
       const whole = Object.values(phases).reduce((sum, phase) => sum + phase.mean, 0) || 1;
       const parts = Object.entries(phases).map(([phase, { mean }]) => ({ phase, mean, share: mean / whole }));
       const bar = parts.map(({ phase, share }) => `<div data-phase="${phase}" data-operation="${escape(name)}"
-        style="--colour:var(--${phase});--on:var(--on-${phase});flex:${share} 1 0">${share > 0.13 ? spaced(phase) : ''}</div>`);
+        style="--colour:var(--${phase});--on:var(--on-${phase});flex:${share} 1 0"><span>${spaced(phase)}</span></div>`);
       const list = parts.map(({ phase, mean, share }) => `<div data-phase="${phase}"><dt><span class="swatch"
         style="--colour:var(--${phase})"></span>${spaced(phase)}</dt><dd>${duration(mean)}<small>${percent(share)}</small></dd></div>`);
       return `<div class="trip"><header><b>${escape(name)}</b><span>${duration(total.mean)} on average,
@@ -222,11 +222,11 @@
     const end = moments[moments.length - 1].seconds;
 
     draw(section, (plot, width) => {
-      const height = 130;
+      const height = 140;
       const frame = { left: 58, right: width - 12, top: 8, bottom: panels.length * height - 22 };
       const x = (seconds) => frame.left + (seconds / end) * (frame.right - frame.left);
       const drawn = panels.map((panel, index) => {
-        const top = index * height + 14;
+        const top = index * height + 26;
         const bottom = (index + 1) * height - 22;
         const scale = nice(Math.max(...panel.series.flatMap(({ values }) => values)));
         const y = (value) => bottom - (value / (scale.step * scale.count)) * (bottom - top);
@@ -240,7 +240,7 @@
            <text x="${frame.left - 8}" y="${y(value) + 4}" text-anchor="end">${tick(digits(value))}</text>`).join('')}
         ${series.map((line) => `<path class="area" style="--colour:${line.colour}" d="${steps(line, y)}V${y(0)}H${x(0)}Z"/>
           <path class="curve" style="--colour:${line.colour}" d="${steps(line, y)}"/>`).join('')}
-        <text class="name" x="${frame.left + 6}" y="${y(scale.step * scale.count) + 14}">${title}</text>`);
+        <text class="name" x="${frame.left}" y="${y(scale.step * scale.count) - 9}">${title}</text>`);
       const every = nice(end, width < 560 ? 4 : 8);
       const times = Array.from({ length: every.count }, (_, i) => i * every.step).filter((seconds) => seconds <= end);
       plot.innerHTML = `<svg height="${panels.length * height + 6}" role="img" aria-label="Throughput and CPU over time">${grids.join('')}

@@ -86,9 +86,7 @@ def _tiles(report: Report) -> Iterable[str]:
     )
     yield _tile("frames a turn, both ways", number(frames), coalesced)
     deaths = report.counts.deaths
-    lives = (
-        f"{number(report.counts.starts)} starts, {number(report.ever.starts)} since the pool began"
-    )
+    lives = f"{number(report.counts.starts)} starts, {number(report.ever.starts)} since the start"
     yield _tile("Node deaths", number(deaths), lives, alarming=bool(deaths))
 
 

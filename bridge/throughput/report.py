@@ -217,7 +217,8 @@ class Report:
     @classmethod
     def load(cls, path: str | Path) -> Report:
         try:
-            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            return cls.from_dict(dict(data))
         except (ValueError, KeyError, TypeError) as error:
             raise UnreadableReport(f"{path} is not a throughput report: {error}") from error
 

@@ -118,14 +118,17 @@ def round_trips(report: Report) -> Table:
     rows: list[Row] = []
     for operation in report.operations:
         count = operation.total["count"]
-        heading = (operation.name, number(count), "trips", *[""] * (len(PHASES) - 1))
+        heading = (operation.name, number(count), *[""] * len(PHASES))
         rows.append(Row(heading, strong=True))
         rows += [_statistic(operation, name) for name in STATISTICS if _is_sampled(name, count)]
     return Table(
         "Round trips and their phases",
         ("", "whole", *map(_spaced, PHASES)),
         tuple(rows),
-        note="Means of phases add up to the mean of the whole; percentiles do not.",
+        note=(
+            "Beside its name stands how often an operation was timed. "
+            "Means of phases add up to the mean of the whole; percentiles do not."
+        ),
     )
 
 
@@ -137,7 +140,7 @@ def _statistic(operation: Operation, name: str) -> Row:
 
 def _is_sampled(name: str, count: int) -> bool:
     """Whether there are values beyond a percentile; else it would only repeat the maximum."""
-    return not name.startswith("p") or count * (1 - float(name[1:]) / 100) >= 1
+    return not name.startswith("p") or round(count * (100 - float(name[1:])), 6) >= 100
 
 
 def recent_trips(last: Report, whole: Report) -> Table:
@@ -270,21 +273,19 @@ def life(report: Report) -> Table:
     """Starts and deaths of processes, and what became of battles."""
     lines = (
         ("Node starts", "starts"),
-        ("Node starts that failed", "failed_starts"),
+        ("Node starts failed", "failed_starts"),
         ("Node deaths", "deaths"),
         ("Node recycled", "recycled"),
         ("battles opened", "battles_opened"),
         ("battles ended", "battles_ended"),
-        ("battles moved to another Node", "battles_moved"),
+        ("battles moved", "battles_moved"),
         ("battles poisoned", "battles_poisoned"),
     )
     rows = (
         Row((name, _happened(report.counts, field), _happened(report.ever, field)))
         for name, field in lines
     )
-    return Table(
-        "Starts and deaths", ("", "while measured", "since the pool was started"), tuple(rows)
-    )
+    return Table("Starts and deaths", ("", "while measured", "since the start"), tuple(rows))
 
 
 def _happened(counts: Counts, field: str) -> str:

@@ -1,0 +1,54 @@
+'use strict';
+/**
+ * Battles that break the process they are played in: a choice of the words below does what it says.
+ *
+ * Whatever is in a journal is replayed through the same function, so the fault comes back with it.
+ */
+
+const folder = process.argv.find((word) => word.startsWith('--simulator='))?.slice('--simulator='.length);
+const { Battle } = require(String(folder));
+
+/** @type {Record<string, (battle: any) => void>} */
+const FAULTS = {
+  'fault throw'() {
+    throw new Error('thrown by a test');
+  },
+  'fault loop'() {
+    for (;;);
+  },
+  'fault exit'() {
+    process.stderr.write('the last words of a test\n');
+    process.exit(7);
+  },
+  'fault abort'() {
+    process.stderr.write('the last words of a test\n');
+    process.abort();
+  },
+  'fault memory'() {
+    for (const hoard = [[0]]; ; hoard.push(new Array(1e6).fill(hoard.length)));
+  },
+  'fault garble'(battle) {
+    battle.send('sideupdate', 'p1\n|request|{"this is": not JSON');
+  },
+  'fault kill'() {
+    process.kill(process.pid, 'SIGKILL');
+    for (;;);
+  },
+  'fault print'() {
+    console.log('{"ack":1}');
+    process.stdout.write('a line without an end');
+  },
+  'fault flood'() {
+    for (let n = 0; n < 5_000; n++) process.stderr.write(`${n} `.padEnd(1_023, 'x') + '\n');
+  },
+};
+
+const { choose } = Battle.prototype;
+
+/** @this {any} */
+Battle.prototype.choose = function (/** @type {any} */ side, /** @type {string} */ choice) {
+  const [fault, rest] = choice.split(': ');
+  if (!Object.hasOwn(FAULTS, fault)) return choose.call(this, side, choice);
+  FAULTS[fault](this);
+  return choose.call(this, side, rest ?? 'default');
+};

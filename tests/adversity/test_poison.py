@@ -1,0 +1,165 @@
+"""A battle that breaks Node is given up after its second controller, and takes no other with it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+
+import pytest
+
+from bridge import BattleRoom, BridgeConfig, ControllerRegistry
+from bridge.errors import BattlePoisoned
+from bridge.journal import Journal
+from bridge.workload import policies_for
+from tests.recording import Recorder, record_all
+
+pytestmark = pytest.mark.timeout(90)
+
+FORMAT = "gen1randombattle"
+BESIDE = [(FORMAT, seed) for seed in range(6)]
+
+# How Node ends by each fault: with an exit status, by a signal, or not at all.
+FAULTS: dict[str, int | None] = {
+    "throw": None,
+    "loop": -signal.SIGKILL,
+    "exit": 7,
+    "abort": -signal.SIGABRT,
+    "memory": -signal.SIGABRT,
+    "garble": -signal.SIGKILL,
+}
+
+
+@pytest.fixture
+def poisonable(settings: BridgeConfig) -> BridgeConfig:
+    faults = Path(__file__).parent / "faults" / "poison.js"
+    return settings.replace(
+        pool=2,
+        node_arguments=("--require", str(faults)),
+        warmup_battles=1,
+        warmup_format=FORMAT,
+        response_timeout=20.0,
+        max_heap_mb=256,
+    )
+
+
+async def bring_to_the_brink(registry: ControllerRegistry) -> BattleRoom:
+    room = await registry.open(FORMAT, seed=99)
+    await Recorder(room, policies_for(99)).play(rounds=3)
+    return room
+
+
+async def poison(room: BattleRoom, choice: str) -> BattlePoisoned:
+    with pytest.raises(BattlePoisoned) as poisoned:
+        async with asyncio.timeout(60):
+            await room.p1.choose(choice)
+    return poisoned.value
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_it_fails_alone_and_its_input_log_reproduces_the_fault(
+    poisonable: BridgeConfig, fault: str
+) -> None:
+    patience = 2.0 if fault == "loop" else poisonable.response_timeout
+    async with ControllerRegistry(poisonable, response_timeout=patience) as registry:
+        undisturbed = await record_all(registry, BESIDE)
+        beside = asyncio.ensure_future(record_all(registry, BESIDE))
+        room = await bring_to_the_brink(registry)
+        waiting = asyncio.ensure_future(room.p2.next())
+        error = await poison(room, f"fault {fault}")
+        assert await beside == undisturbed
+
+        assert error.room == room.tag
+        assert error.exit_status == FAULTS[fault]
+        assert (error.pid is None) == (FAULTS[fault] is None)
+        assert registry.counters.battles_poisoned == 1
+        assert registry.counters.deaths == (0 if FAULTS[fault] is None else 2)
+        for deed in (waiting, room.p1.next(), room.result(), room.fork(), room.p2.forfeit()):
+            with pytest.raises(BattlePoisoned):
+                async with asyncio.timeout(5):
+                    while True:
+                        await deed
+                        deed = room.p2.next()  # what was delivered before can still be read
+        assert registry.stats()["pool"]["rooms"] == 0
+        for controller in registry._ready():
+            assert (await controller.ask("ping"))["rooms"] == 0
+
+        assert error.input_log.parent == poisonable.poison_folder
+        text = error.input_log.read_text("utf-8")
+        assert text.endswith(f">p1 fault {fault}\n")
+        with pytest.raises(BattlePoisoned):
+            await registry.resume(Journal.from_input_log(text))
+        assert registry.counters.battles_poisoned == 2
+        assert await record_all(registry, BESIDE) == undisturbed
+
+
+@pytest.mark.parametrize(("fault", "cause"), [("exit", "status 7"), ("abort", "SIGABRT")])
+async def test_the_error_shows_what_the_process_said_last(
+    poisonable: BridgeConfig, fault: str, cause: str
+) -> None:
+    async with ControllerRegistry(poisonable, pool=1) as registry:
+        error = await poison(await bring_to_the_brink(registry), f"fault {fault}")
+    assert cause in str(error)
+    assert "the last words of a test" in str(error)
+
+
+async def test_the_error_shows_what_the_simulator_threw(poisonable: BridgeConfig) -> None:
+    async with ControllerRegistry(poisonable, pool=1) as registry:
+        error = await poison(await bring_to_the_brink(registry), "fault throw")
+    assert "Error: thrown by a test\n    at " in str(error)
+
+
+async def test_choices_of_both_sides_that_nobody_answered_are_in_the_log(
+    poisonable: BridgeConfig,
+) -> None:
+    async with ControllerRegistry(poisonable, pool=1) as registry:
+        room = await registry.open(FORMAT, seed=99)
+        choices = (room.p1.choose("move 1"), room.p2.choose("fault exit"))
+        results = await asyncio.gather(*choices, return_exceptions=True)
+        (error,) = {result for result in results if isinstance(result, BattlePoisoned)}
+        assert error.input_log.read_text("utf-8").splitlines()[-2:] == [
+            ">p1 move 1",
+            ">p2 fault exit",
+        ]
+        with pytest.raises(BattlePoisoned):
+            await registry.resume(Journal.from_input_log(error.input_log.read_text("utf-8")))
+
+
+async def test_what_node_would_have_refused_is_not_in_the_log(poisonable: BridgeConfig) -> None:
+    async with ControllerRegistry(poisonable, pool=1) as registry:
+        room = await registry.open(FORMAT, seed=99)
+        hostile = (
+            room.p2.choose("fault exit"),
+            room.p1.choose("move 1\n>p2 move 2"),
+            room.p1.choose("move 1\u2028>p2 move 2"),
+            room.p1.choose("move 2", rqid=77),
+            room.p1.choose("move 3"),
+            room.p1.choose("move 4"),
+        )
+        await asyncio.gather(*hostile, return_exceptions=True)
+        (log,) = poisonable.poison_folder.iterdir()
+        journal = Journal.from_input_log(log.read_text("utf-8"))
+        assert journal.moves == [("choose", "p2", "fault exit"), ("choose", "p1", "move 3")]
+
+
+async def test_a_battle_in_whose_hands_controllers_are_killed_again_and_again_is_given_up(
+    poisonable: BridgeConfig,
+) -> None:
+    async with ControllerRegistry(poisonable, pool=1) as registry:
+        error = await poison(await bring_to_the_brink(registry), "fault kill")
+        assert error.exit_status == -signal.SIGKILL
+        assert registry.counters.deaths == 10
+        assert registry.counters.battles_poisoned == 1
+
+
+async def test_a_battle_beside_a_poisoned_one_is_not_blamed(poisonable: BridgeConfig) -> None:
+    async with ControllerRegistry(poisonable, pool=1) as registry:
+        rooms = [await bring_to_the_brink(registry) for _ in range(3)]
+        innocent = await registry.open(FORMAT, seed=98)
+        for room in rooms:
+            await poison(room, "fault exit")
+        assert registry.counters.battles_poisoned == 3
+        assert registry.counters.deaths == 6
+        assert innocent.strikes == 0
+        played = await Recorder(innocent, policies_for(98)).play()
+        assert played.result is not None
