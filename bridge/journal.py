@@ -73,25 +73,29 @@ class Journal:
 
     @classmethod
     def from_input_log(cls, text: str) -> Journal:
-        """The journal that `input_log` wrote; comments start with a hash."""
-        start: dict[str, str] = {}
-        players: dict[str, Player] = {}
+        """The journal that `input_log` wrote, or a ValueError; comments start with a hash."""
+        start: tuple[str, str] | None = None
+        players: dict[SideId, Player] = {}
         moves: list[Move] = []
         for number, line in enumerate(text.split("\n"), start=1):
             if not line or line.startswith("#"):
                 continue
             word, _, rest = line.removeprefix(">").partition(" ")
-            if word == "start":
-                start = json.loads(rest)
-            elif word == "player":
-                side, _, fields = rest.partition(" ")
-                players[side] = Player(**json.loads(fields))
-            elif word in _SIDES:
-                moves.append(("choose", _SIDES[word], rest))
-            elif word == "forcelose" and rest in _SIDES:
-                moves.append(("forfeit", _SIDES[rest], ""))
-            else:
-                raise ValueError(f"line {number} of the input log is not understood: {line[:80]}")
-        if not start or len(players) != 2:
+            try:
+                if word == "start":
+                    fields = json.loads(rest)
+                    start = str(fields["formatid"]), str(fields["seed"])
+                elif word == "player":
+                    side, _, fields = rest.partition(" ")
+                    players[_SIDES[side]] = Player(**json.loads(fields))
+                elif word == "forcelose":
+                    moves.append(("forfeit", _SIDES[rest], ""))
+                else:
+                    moves.append(("choose", _SIDES[word], rest))
+            except (ValueError, KeyError, TypeError) as error:
+                raise ValueError(
+                    f"line {number} of the input log is not understood: {line[:80]}"
+                ) from error
+        if start is None or len(players) != 2:
             raise ValueError("the input log does not start a battle of two players")
-        return cls(start["formatid"], start["seed"], players["p1"], players["p2"], moves)
+        return cls(*start, players["p1"], players["p2"], moves)

@@ -568,8 +568,11 @@ class ControllerRegistry:
 
     # Figures
 
-    def stats(self) -> dict[str, Any]:
-        """Plain data: the pool, each controller, counters, traffic, and round-trip histograms."""
+    def stats(self, *, round_trips: bool = True) -> dict[str, Any]:
+        """Plain data: the pool, each controller, counters, traffic, and round-trip histograms.
+
+        The histograms take some milliseconds to encode; who looks often may leave them out.
+        """
         traffic = Traffic()
         traffic.add(self._retired)
         controllers = [berth.controller for berth in self._berths if berth.controller]
@@ -590,9 +593,12 @@ class ControllerRegistry:
             },
             "controllers": [_describe(controller) for controller in alive],
             "counters": {name: getattr(self.counters, name) for name in Counters.__slots__}
-            | {"decisions": self.counters.decisions + sum(room.decisions for room in rooms)},
+            | {
+                "decisions": self.counters.decisions + sum(room.decisions for room in rooms),
+                "recycled": dict(self.counters.recycled),
+            },
             "traffic": {name: getattr(traffic, name) for name in Traffic.__slots__},
-            "round_trips": self.trips.summary(),
+            "round_trips": self.trips.summary() if round_trips else {},
         }
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from pathlib import Path
 
@@ -44,7 +43,7 @@ def main() -> int:
     except BattlePoisoned as error:
         print(error)
         return 1
-    except (OSError, ValueError, TypeError, json.JSONDecodeError, BridgeError) as error:
+    except (OSError, ValueError, BridgeError) as error:
         print(f"bridge.replay: {error}", file=sys.stderr)
         return 2
     return 0

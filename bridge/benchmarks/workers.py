@@ -88,11 +88,13 @@ async def pool(runtime: Runtime, pool: int, rooms: int, **settings: Any) -> Asyn
     async with ControllerRegistry(runtime=runtime, pool=pool, **settings) as registry:
 
         async def measure(order: dict[str, Any]) -> Sample:
-            before = registry.stats()["counters"]
-            meter = Meter(lambda: [c["pid"] for c in registry.stats()["controllers"]])
+            before = registry.stats(round_trips=False)["counters"]
+            meter = Meter(
+                lambda: [c["pid"] for c in registry.stats(round_trips=False)["controllers"]]
+            )
             workload = Workload(order["battles"], rooms, order["format"], order["first_seed"])
             results = await play_battles(registry, workload)
-            after = registry.stats()["counters"]
+            after = registry.stats(round_trips=False)["counters"]
             return meter.sample(
                 len(results),
                 after["decisions"] - before["decisions"],
@@ -123,10 +125,12 @@ async def steady(runtime: Runtime, pool: int, rooms: int) -> AsyncIterator[Measu
             playing.set()
             # What was held up answers first.
             await asyncio.sleep(1.0)
-            before = registry.stats()["counters"]
-            meter = Meter(lambda: [c["pid"] for c in registry.stats()["controllers"]])
+            before = registry.stats(round_trips=False)["counters"]
+            meter = Meter(
+                lambda: [c["pid"] for c in registry.stats(round_trips=False)["controllers"]]
+            )
             await asyncio.sleep(order["seconds"])
-            after = registry.stats()["counters"]
+            after = registry.stats(round_trips=False)["counters"]
             sample = meter.sample(
                 *(after[name] - before[name] for name in ("battles_ended", "decisions", "turns"))
             )
@@ -154,7 +158,7 @@ async def process_per_battle(runtime: Runtime, at_a_time: int) -> AsyncIterator[
         async with ControllerRegistry(runtime=runtime, pool=1, warmup_battles=0) as registry:
             room = await registry.open(order["format"], seed=seed)
             result = await play(room, policies_for(seed))
-            return result, registry.stats()["counters"]["decisions"]
+            return result, registry.stats(round_trips=False)["counters"]["decisions"]
 
     async def measure(order: dict[str, Any]) -> Sample:
         meter = Meter(list)

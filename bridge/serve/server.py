@@ -82,7 +82,7 @@ async def serve(config: BridgeConfig, listener: socket.socket, display: Display)
         )
         for task in done:
             task.result()
-        log.info("stopping", rooms=service.registry.stats()["pool"]["rooms"])
+        log.info("stopping", rooms=service.registry.stats(round_trips=False)["pool"]["rooms"])
     finally:
         service.become(Phase.STOPPING)
         await _cancel(keeping, ending)

@@ -46,7 +46,7 @@ class Service:
 
     def health(self) -> tuple[bool, dict[str, Any]]:
         """Whether a battle could be opened now, and plain data that says why."""
-        pool = self.registry.stats()["pool"]
+        pool = self.registry.stats(round_trips=False)["pool"]
         status = self.status(pool)
         return status == "ready", {"status": status, "pool": pool}
 

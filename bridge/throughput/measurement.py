@@ -39,7 +39,7 @@ class _Track:
     pid: int
     first: Use
     last: Use
-    from_birth: bool
+    born: bool
     rooms_at_first: int
     seen_from: float
     seen_until: float
@@ -60,7 +60,7 @@ class _Track:
     def cpu(self) -> float | None:
         if self.last.cpu is None:
             return None
-        if self.from_birth:
+        if self.born:
             return self.last.cpu
         if self.first.cpu is None or self.first.source != self.last.source:
             return None
@@ -70,7 +70,7 @@ class _Track:
     def rss_per_room(self) -> float | None:
         """Growth from no room to the most; more than a room holds, by the garbage of the others."""
         before, fullest = self.first.rss, self.rss_when_fullest
-        if before is None or fullest is None or self.rooms_at_first or self.from_birth:
+        if before is None or fullest is None or self.rooms_at_first or self.born:
             return None
         return (
             max(0, fullest - before) / self.rooms_peak if self.rooms_peak >= _ENOUGH_ROOMS else None
@@ -156,7 +156,7 @@ class Measurement:
                     first=use,
                     last=use,
                     # A process that was not there at first has done all it did meanwhile.
-                    from_birth=reading is not self.first and pid != reading.python,
+                    born=reading is not self.first and pid != reading.python,
                     rooms_at_first=rooms.get(pid, 0),
                     seen_from=at,
                     seen_until=at,
@@ -183,12 +183,13 @@ class Measurement:
             role=track.role,
             pid=track.pid,
             state=self._state(track, states),
+            born=track.born,
             source=track.last.source,
             watched=watched,
             cpu_seconds=cpu,
             cpu_share=cpu / self.seconds if cpu is not None and self.seconds else None,
             cpu_ms_per_decision=cpu * 1000 / decisions if cpu is not None and decisions else None,
-            rss_before=track.first.rss,
+            rss_before=None if track.born else track.first.rss,
             rss_peak=track.rss_peak,
             rss_after=track.last.rss if track.pid in self.latest.uses else None,
             rooms_peak=track.rooms_peak,
@@ -257,6 +258,7 @@ def _unknown_python(seconds: float) -> ProcessUse:
         role="python",
         pid=None,
         state="elsewhere",
+        born=False,
         source=None,
         watched=seconds,
         rooms_peak=None,

@@ -78,12 +78,14 @@ class ProcessUse:
     """What one process used while it was watched.
 
     `watched` is for how long that was: less than the whole for one that came or went meanwhile.
+    One that was `born` then is charged all it ever used, its start and warm-up included.
     `source` says who measured it: the operating system, the server itself, or nobody.
     """
 
     role: Literal["python", "node"]
     pid: int | None
     state: str
+    born: bool
     source: Literal["system", "server"] | None
     watched: float
     cpu_seconds: float | None

@@ -87,15 +87,15 @@ def _require_fitting(config: BridgeConfig, workload: Workload) -> None:
     places = config.pool * config.rooms_per_controller
     if min(workload.rooms, workload.battles) > places:
         raise ConfigError(
-            f"{workload.rooms} rooms do not fit on {config.pool} controllers of "
+            f"{workload.rooms} rooms do not fit on {_plural(config.pool, 'controller')} of "
             f"{config.rooms_per_controller} rooms each: {places} at most"
         )
 
 
 def _subject(config: BridgeConfig, workload: Workload, command: str) -> Subject:
     text = (
-        f"{workload.battles:,} battles of {workload.format}, "
-        f"{min(workload.rooms, workload.battles)} at a time on {config.pool} controllers"
+        f"{_plural(workload.battles, 'battle')} of {workload.format}, "
+        f"{min(workload.rooms, workload.battles)} at a time on {_plural(config.pool, 'controller')}"
     )
     settings = {
         "battles": workload.battles,
@@ -105,6 +105,10 @@ def _subject(config: BridgeConfig, workload: Workload, command: str) -> Subject:
         **config.describe(),
     }
     return Subject("run", text, command, settings)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 async def _start(registry: ControllerRegistry, watcher: Watcher, stop: asyncio.Event) -> None:

@@ -226,7 +226,7 @@ def _all_nodes(report: Report, nodes: list[ProcessUse], per_room: bool) -> Itera
     yield ""
     yield from _cpu(cpu, report.seconds)
     yield _milliseconds(report.cpu_ms_per_decision("node"))
-    yield size(_sum([node.rss_before for node in nodes]))
+    yield size(_sum([node.rss_before for node in nodes if not node.born]))
     # Peaks at different times do not add up to a peak.
     yield ""
     yield size(_sum([node.rss_after for node in nodes if node.state != "gone"]))
@@ -260,6 +260,8 @@ def _process_note(report: Report, per_room: bool) -> str:
         sentences.append(
             "Of a process that is gone, what it used after the last look is not known."
         )
+    if any(process.born for process in report.processes):
+        sentences.append("The CPU time of one that was started meanwhile has its warm-up in it.")
     if any(process.source == "server" for process in report.processes):
         sentences.append("CPU and memory of Node are as the server tells them, a heartbeat old.")
     if per_room:

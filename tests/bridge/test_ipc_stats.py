@@ -82,7 +82,7 @@ def test_battles_are_played_and_reported(outcome: Outcome) -> None:
     assert report.settings["seed"] == 7
     assert report.settings["warmup_battles"] == 0
     text = outcome.process.stdout
-    assert f"{BATTLES} battles of gen9randombattle, 2 at a time on 1 controllers" in text
+    assert f"{BATTLES} battles of gen9randombattle, 2 at a time on 1 controller\n" in text
     for title in ("Throughput over", "Round trips and their phases", "Processes", "Starts and"):
         assert title in text
     assert "1 of 1 controllers are warm" in outcome.process.stderr
@@ -247,7 +247,7 @@ def test_a_format_that_needs_teams_is_refused(cold: Path) -> None:
 
 def test_more_rooms_than_there_are_places_are_refused(cold: Path) -> None:
     refused = run("--config", cold, "--rooms", "5000", "--battles", "6000")
-    assert_refused(refused, 1, "5000 rooms do not fit on 1 controllers of 512 rooms each")
+    assert_refused(refused, 1, "5000 rooms do not fit on 1 controller of 512 rooms each")
 
 
 def test_a_node_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -251,7 +251,11 @@ def test_a_process_that_died_keeps_what_it_used_and_its_successor_starts_from_no
     used = {process.pid: process.cpu_seconds for process in report.processes}
     assert states == {PYTHON: "running", 11: "gone", 12: "ready", 13: "ready"}
     assert used == {PYTHON: 2.0, 11: 1.0, 12: 2.0, 13: 1.0}
-    assert "is not known" in text_of(report)
+    assert [process.pid for process in report.processes if process.born] == [13]
+    text = text_of(report)
+    assert re.search(r"all 3 Nodes .* 400 MB +350 MB", text)
+    assert "is not known" in text
+    assert "has its warm-up in it" in text
 
 
 def test_what_nobody_measured_is_a_dash_and_never_nothing(registry: Registry) -> None:
@@ -522,6 +526,18 @@ async def test_a_running_server_is_measured_from_when_one_attached(settings: Bri
     assert report.machine.simulator == "0.11.11"
     assert report.settings["pool"] == 1
     assert report.rooms_before + report.rooms_after > 0
+
+
+async def test_what_a_registry_told_does_not_change_afterwards(settings: BridgeConfig) -> None:
+    config = settings.replace(recycle_battles=1, recycle_jitter=0.0)
+    async with ControllerRegistry(config) as pool:
+        before = pool.stats()
+        copied = json.loads(json.dumps(before))
+        async with asyncio.timeout(30):
+            while not pool.counters.recycled:
+                await play_battles(pool, Workload(1, 1))
+        assert json.loads(json.dumps(before)) == copied
+        assert pool.stats()["counters"]["recycled"] == {"battles": 1}
 
 
 async def test_stopping_takes_a_last_look_and_is_not_a_failure(registry: Registry) -> None:

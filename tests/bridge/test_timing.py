@@ -1,0 +1,146 @@
+"""Round trips: the phases add up to the whole, whatever is folded when."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from bridge.histogram import Histogram
+from bridge.timing import _FOLD, PHASES, RoundTrip, RoundTrips, clock
+
+Durations = dict[str, int]
+
+
+def durations(draw: random.Random) -> Durations:
+    """How long each phase of a trip takes: from a microsecond to many milliseconds."""
+    return {phase: int(1_000 * 10 ** draw.uniform(0, 4)) for phase in PHASES}
+
+
+def trip(issued: int, parts: Durations) -> RoundTrip:
+    """The stamps of a trip that was issued at a time and took these durations."""
+    written = issued + parts["encode"]
+    received = written + parts["pipe_out"]
+    sent = received + parts["node_wait"] + parts["simulate"] + parts["node_encode"]
+    arrived = sent + parts["pipe_in"]
+    decoded = arrived + parts["decode"]
+    return RoundTrip(
+        issued=issued,
+        written=written,
+        received_by_node=received,
+        node_wait=parts["node_wait"],
+        simulate=parts["simulate"],
+        node_encode=parts["node_encode"],
+        arrived=arrived,
+        decoded=decoded,
+        dispatched=decoded + parts["dispatch"],
+    )
+
+
+def recorded(count: int, seed: int = 1) -> tuple[RoundTrips, list[Durations]]:
+    draw = random.Random(seed)
+    trips = RoundTrips()
+    parts = [durations(draw) for _ in range(count)]
+    for number, part in enumerate(parts):
+        trips.record("choose", trip(10**15 + number * 10**9, part))
+    return trips, parts
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_each_phase_is_told_from_the_others(phase: str) -> None:
+    trips = RoundTrips()
+    trips.record("choose", trip(10**15, dict.fromkeys(PHASES, 0) | {phase: 100_000}))
+    described = trips.summary()["choose"]
+    assert described["total"]["max"] == 100_000
+    assert {name: h["max"] for name, h in described["phases"].items()} == dict.fromkeys(
+        PHASES, 0
+    ) | {phase: 100_000}
+
+
+def test_the_phases_add_up_to_the_whole() -> None:
+    trips, parts = recorded(1000)
+    described = trips.summary()["choose"]
+    assert list(described["phases"]) == list(PHASES)
+    exact = sum(sum(part.values()) for part in parts) / len(parts)
+    assert described["total"]["mean"] == pytest.approx(exact, rel=0.01)
+    means = {phase: h["mean"] for phase, h in described["phases"].items()}
+    assert sum(means.values()) == pytest.approx(described["total"]["mean"], rel=0.01)
+    for phase in PHASES:
+        assert means[phase] == pytest.approx(sum(p[phase] for p in parts) / 1000, rel=0.01)
+
+
+@pytest.mark.parametrize("count", [1, _FOLD - 1, _FOLD, _FOLD + 1, 2 * _FOLD, 2 * _FOLD + 3])
+def test_no_trip_is_lost_or_counted_twice_around_a_fold(count: int) -> None:
+    trips = RoundTrips()
+    for number in range(count):
+        trips.record("choose", trip(number, dict.fromkeys(PHASES, number)))
+    expected = Histogram()
+    assert trips.total("choose").count == count
+    assert trips.total("choose").count == count
+    described = trips.summary()["choose"]
+    assert {h["count"] for h in (described["total"], *described["phases"].values())} == {count}
+    assert described["phases"]["simulate"]["max"] == count - 1
+    assert described["total"]["max"] == (count - 1) * len(PHASES)
+    assert expected.count == 0
+
+
+def test_looking_in_between_changes_nothing() -> None:
+    looked_at, unseen = RoundTrips(), RoundTrips()
+    draw = random.Random(3)
+    for number in range(500):
+        stamps = trip(number * 10**9, durations(draw))
+        looked_at.record("choose", stamps)
+        unseen.record("choose", stamps)
+        if not number % 50:
+            looked_at.summary()
+    assert looked_at.summary() == unseen.summary()
+
+
+def test_operations_are_kept_apart() -> None:
+    trips = RoundTrips()
+    for operation, count, simulate in (("open", 2, 9_000), ("choose", 5, 700), ("ping", 1, 30)):
+        for number in range(count):
+            parts = dict.fromkeys(PHASES, 0) | {"simulate": simulate}
+            trips.record(operation, trip(number, parts))
+    assert repr(trips) == "<RoundTrips: open 2, choose 5, ping 1>"
+    summary = trips.summary()
+    assert {op: (s["total"]["count"], s["total"]["max"]) for op, s in summary.items()} == {
+        "open": (2, 9_000),
+        "choose": (5, 700),
+        "ping": (1, 30),
+    }
+
+
+def test_an_operation_that_never_was_is_empty() -> None:
+    trips = RoundTrips()
+    assert trips.total("fork").count == 0
+    assert trips.summary() == {}
+    assert repr(trips) == "<RoundTrips: none>"
+
+
+def test_a_clock_that_seems_to_run_backwards_counts_as_no_time() -> None:
+    # Node has its stamps in doubles, which after months of uptime are off by a nanosecond or two.
+    trips = RoundTrips()
+    trips.record("choose", trip(10**15, dict.fromkeys(PHASES, 1_000) | {"pipe_in": -2}))
+    described = trips.summary()["choose"]
+    assert described["phases"]["pipe_in"]["max"] == 0
+    assert described["total"]["max"] == 6_998
+
+
+def test_the_summary_carries_histograms_that_can_be_merged() -> None:
+    first, _ = recorded(100, seed=1)
+    second, _ = recorded(200, seed=2)
+    merged = Histogram()
+    for trips in (first, second):
+        merged.add(Histogram.decode(trips.summary()["choose"]["total"]["hdr"]))
+    assert merged.count == 300
+    assert merged.total == pytest.approx(
+        first.total("choose").total + second.total("choose").total
+    )
+
+
+def test_the_clock_counts_nanoseconds_and_never_runs_back() -> None:
+    stamps = [clock() for _ in range(1000)]
+    assert stamps == sorted(stamps)
+    assert abs(clock() - time.monotonic() * 1e9) < 1e9
