@@ -18,7 +18,7 @@ from .placement import is_lost
 from .process import NodeProcess
 from .runtime import Runtime
 from .timing import RoundTrip, RoundTrips, clock
-from .wire import PROTOCOL, Frame, LineSplitter, decode
+from .wire import PROTOCOL, Frame, LineSplitter, acknowledged, decode
 
 __all__ = ["Controller", "ControllerState", "Death", "Traffic"]
 
@@ -157,6 +157,7 @@ class Controller(asyncio.Protocol):
         self._watch: asyncio.TimerHandle | None = None
         self._beat: asyncio.TimerHandle | None = None
         self._fault: ControllerDied | None = None
+        self._suspect: int | None = None
         self._burial: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
@@ -271,7 +272,7 @@ class Controller(asyncio.Protocol):
             self._transport.abort()
         expected = self.state is ControllerState.STOPPING
         self._become(ControllerState.DEAD)
-        in_hand = self._pending.get(process.last_command())
+        in_hand = self._pending.get(self._suspect or process.last_command())
         self._pending.clear()
         error = self._fault or ControllerDied(_explain(status), **self._facts())
         process.close()
@@ -284,8 +285,10 @@ class Controller(asyncio.Protocol):
         self._on_death(self, Death(error, in_hand, blamed, expected))
 
     def _is_own_fault(self, status: int) -> bool:
+        if isinstance(self._fault, ControllerUnresponsive):
+            return not self._fault.held
         if self._fault is not None:
-            return isinstance(self._fault, ControllerUnresponsive) and not self._fault.held
+            return self._suspect is not None
         return status >= 0 or -status in _OWN_SIGNALS
 
     def _facts(self) -> dict[str, Any]:
@@ -358,6 +361,7 @@ class Controller(asyncio.Protocol):
                 frame = decode(line)
                 self._dispatch(frame, arrived)
             except ProtocolViolation as violation:
+                self._suspect = acknowledged(line)
                 self.condemn(ControllerDied(f"killed: {violation.message}", **self._facts()))
                 return
             traffic.frames += 1

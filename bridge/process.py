@@ -20,6 +20,8 @@ import psutil
 __all__ = ["NodeProcess"]
 
 _STDERR_KEPT = 16 * 1024
+# Seconds to read what a process printed before it exited, if somebody else holds its pipe open.
+_LAST_WORDS = 1.0
 
 
 class NodeProcess(asyncio.SubprocessProtocol):
@@ -33,8 +35,11 @@ class NodeProcess(asyncio.SubprocessProtocol):
     def __init__(self) -> None:
         self.pid = 0
         self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        """How it ended, once it is gone and all that it printed is read."""
+        self._status: int | None = None
         self._output: deque[bytes] = deque()
         self._output_size = 0
+        self._output_ended = False
         self._transport: asyncio.SubprocessTransport | None = None
         self._recorder = _open_recorder()
 
@@ -78,11 +83,25 @@ class NodeProcess(asyncio.SubprocessProtocol):
         while self._output_size - len(self._output[0]) >= _STDERR_KEPT:
             self._output_size -= len(self._output.popleft())
 
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1:
+            self._output_ended = True
+            if self._status is not None:
+                self._settle()
+
     def process_exited(self) -> None:
         assert self._transport is not None
         status = self._transport.get_returncode()
+        self._status = -1 if status is None else status
+        if self._output_ended:
+            self._settle()
+        else:
+            asyncio.get_running_loop().call_later(_LAST_WORDS, self._settle)
+
+    def _settle(self) -> None:
+        assert self._status is not None
         if not self.exited.done():
-            self.exited.set_result(-1 if status is None else status)
+            self.exited.set_result(self._status)
 
     @property
     def output_tail(self) -> str:
@@ -118,7 +137,7 @@ class NodeProcess(asyncio.SubprocessProtocol):
     def _signal(self, number: signal.Signals) -> None:
         # Not by the transport: `Popen.kill` looks whether the child has ended, and if it just has,
         # asyncio never learns how.
-        if self.pid and not self.exited.done():
+        if self.pid and self._status is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 

@@ -326,9 +326,9 @@ class ControllerRegistry:
         if room is None or room.is_over:
             return
         room.deaths_in_hand += 1
+        room.last_crash = death.error.message
         if death.blamed:
             room.strikes += 1
-            room.last_crash = str(death.error)
 
     # Rooms
 
@@ -482,6 +482,7 @@ class ControllerRegistry:
                 room=room.tag,
                 pid=error.pid if error else None,
                 exit_status=error.exit_status if error else None,
+                stderr=error.stderr if error else "",
                 input_log=path,
             )
         )

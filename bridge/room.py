@@ -460,12 +460,21 @@ class BattleRoom:
         self.raise_failure()
 
     def pending_journal(self) -> Journal:
-        """The journal with the moves that no controller has lived to answer."""
+        """The journal with the moves that no controller has lived to answer.
+
+        Without those that it would have refused: a second choice for a request, one for another
+        request, one that is not a line of text.
+        """
         journal = self.journal.copy()
+        current = {side.id: side.rqid for side in (self.p1, self.p2)}
         for command in self._unanswered:
-            if command.operation in ("choose", "forfeit"):
-                move = (command.operation, command.fields["side"], command.fields.get("choice", ""))
-                journal.moves.append(move)  # type: ignore[arg-type]
+            side, choice = command.fields.get("side", ""), command.fields.get("choice", "")
+            if command.operation == "forfeit":
+                journal.moves.append(("forfeit", side, ""))
+            elif command.operation == "choose" and len(choice.splitlines()) == 1:
+                if current.get(side) == command.fields["rqid"]:
+                    current[side] = None
+                    journal.moves.append(("choose", side, choice))
         return journal
 
     def start_as(self, original: BattleRoom) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import orjson
 
 from .errors import ProtocolViolation
 
-__all__ = ["PROTOCOL", "Frame", "LineSplitter", "decode", "encode"]
+__all__ = ["PROTOCOL", "Frame", "LineSplitter", "acknowledged", "decode", "encode"]
 
 PROTOCOL: Final = 1
 Frame = dict[str, Any]
@@ -31,6 +32,12 @@ def decode(line: bytes) -> Frame:
     if not isinstance(frame, dict):
         raise ProtocolViolation(f"a line from Node is not an object: {line[:200]!r}")
     return frame
+
+
+def acknowledged(line: bytes) -> int | None:
+    """The number of the command that a line answers, even one that cannot be decoded."""
+    found = re.match(rb'\{"ack":(\d+)', line)
+    return int(found[1]) if found else None
 
 
 class LineSplitter:

@@ -14,6 +14,7 @@ const { Channel } = require('./lib/channel');
 const { now } = require('./lib/clock');
 const { FlightRecorder } = require('./lib/recorder');
 const { holdLifeline } = require('./lib/lifeline');
+const { printAtOnce } = require('./lib/output');
 const { Refusal } = require('./lib/refusal');
 const { Rooms } = require('./lib/rooms');
 const { loadSimulator } = require('./lib/simulator');
@@ -157,6 +158,7 @@ function main() {
     },
   });
   holdLifeline();
+  printAtOnce();
   new Controller({
     channel: Number(values.channel),
     recorder: Number(values.recorder),

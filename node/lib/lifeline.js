@@ -3,15 +3,13 @@
 
 const { Worker } = require('node:worker_threads');
 
-// Runs on a thread of its own, blocked in read(2) until the other end of stdin is closed.
+// Runs on a thread of its own, in an event loop: one that blocks in read(2) would hold up process.exit().
 const WATCH = `
-  const fs = require('node:fs');
-  const buffer = Buffer.alloc(64);
-  for (;;) {
-    let count = 0;
-    try { count = fs.readSync(0, buffer); } catch (error) { if (error.code === 'EAGAIN') continue; }
-    if (!count) process.kill(process.pid, 'SIGKILL');
-  }
+  const net = require('node:net');
+  const lifeline = new net.Socket({ fd: 0, readable: true, writable: false });
+  lifeline.on('error', () => {});
+  lifeline.on('close', () => process.kill(process.pid, 'SIGKILL'));
+  lifeline.resume();
 `;
 
 /** Starts to watch stdin, whose other end the parent holds open for as long as it lives. */
@@ -19,6 +17,9 @@ function holdLifeline() {
   const worker = new Worker(WATCH, {
     eval: true,
     stdin: false,
+    // Neither --require nor NODE_OPTIONS: what they preload is for the main thread.
+    execArgv: [],
+    env: {},
     resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
   });
   worker.unref();

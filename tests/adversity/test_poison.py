@@ -143,23 +143,24 @@ async def test_what_node_would_have_refused_is_not_in_the_log(poisonable: Bridge
 
 
 async def test_a_battle_in_whose_hands_controllers_are_killed_again_and_again_is_given_up(
-    poisonable: BridgeConfig,
+    poisonable: BridgeConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("bridge.registry._DEATHS_IN_HAND", 4)
     async with ControllerRegistry(poisonable, pool=1) as registry:
         error = await poison(await bring_to_the_brink(registry), "fault kill")
         assert error.exit_status == -signal.SIGKILL
-        assert registry.counters.deaths == 10
+        assert registry.counters.deaths == 4
         assert registry.counters.battles_poisoned == 1
 
 
 async def test_a_battle_beside_a_poisoned_one_is_not_blamed(poisonable: BridgeConfig) -> None:
     async with ControllerRegistry(poisonable, pool=1) as registry:
-        rooms = [await bring_to_the_brink(registry) for _ in range(3)]
+        rooms = [await bring_to_the_brink(registry) for _ in range(2)]
         innocent = await registry.open(FORMAT, seed=98)
         for room in rooms:
             await poison(room, "fault exit")
-        assert registry.counters.battles_poisoned == 3
-        assert registry.counters.deaths == 6
+        assert registry.counters.battles_poisoned == 2
+        assert registry.counters.deaths == 4
         assert innocent.strikes == 0
         played = await Recorder(innocent, policies_for(98)).play()
         assert played.result is not None

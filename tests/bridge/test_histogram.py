@@ -52,7 +52,7 @@ SAMPLES = {
 }
 
 
-@pytest.fixture(params=SAMPLES.values(), ids=SAMPLES.keys())
+@pytest.fixture(params=SAMPLES.values(), ids=list(SAMPLES))
 def values(request: pytest.FixtureRequest) -> Values:
     sample: Values = request.param
     return sample

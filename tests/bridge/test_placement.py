@@ -1,4 +1,4 @@
-"""The decisions of the pool: where rooms go, when a controller is done, how long to wait for one."""
+"""The decisions of the pool: where rooms go, when a controller is done, how long to wait."""
 
 from __future__ import annotations
 

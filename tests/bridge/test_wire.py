@@ -92,7 +92,9 @@ def test_a_frame_is_one_line_whatever_is_in_it() -> None:
     assert b"\n" not in encode({"choice": "move 1\n>p2 move 2\r\n"})
 
 
-@pytest.mark.parametrize("text", ["\ud800", "\udfff", "fine until \ud83d here", "\udc00\ud800"])
+@pytest.mark.parametrize(
+    "text", [chr(0xD800), chr(0xDFFF), "fine until \ud83d here", "\udc00\ud800"]
+)
 def test_half_a_character_cannot_be_encoded(text: str) -> None:
     for fields in ({"name": text}, {text: 1}, {"p1": {"team": [text]}}):
         with pytest.raises(ValueError, match="cannot be encoded"):

@@ -2,7 +2,7 @@
 /**
  * A simulator that prints while it plays: text that looks like frames, floods, and last words before a death.
  *
- * The noise is in `Battle.choose`. A choice of the words in `DEATHS` shouts 5 MB and then dies that way.
+ * A choice of the words in `DEATHS` prints 5 MB and then dies that way.
  */
 
 const fs = require('node:fs');
@@ -10,9 +10,11 @@ const fs = require('node:fs');
 const folder = process.argv.find((word) => word.startsWith('--simulator='))?.slice('--simulator='.length);
 const { Battle } = require(String(folder));
 
-const LINES = 5_000;
-/** Choices between two floods. */
-const FLOOD = 150;
+const FLOOD = 5_000;
+const CHOICES_BETWEEN_FLOODS = 400;
+
+let choices = 0;
+let flooded = 0;
 
 /** A frame that would end a battle, if anybody took it for one. */
 function frame() {
@@ -20,9 +22,10 @@ function frame() {
   return JSON.stringify({ ack: choices, room: 'battle-gen1randombattle-1', p1: { text: '|win|nobody' }, end });
 }
 
-/** @param {NodeJS.WriteStream} stream */
-function flood(stream) {
-  for (let n = 0; n < LINES; n++) stream.write(`${n} `.padEnd(1_023, 'x') + '\n');
+/** @param {(text: string) => void} print */
+function flood(print) {
+  for (let n = 0; n < FLOOD; n++) print(`${n} `.padEnd(1_023, 'x') + '\n');
+  flooded += FLOOD;
 }
 
 const NOISES = [
@@ -30,7 +33,7 @@ const NOISES = [
   () => console.error(frame()),
   () => console.log('%s %o', 'an object', { of: ['the', 'simulator'] }),
   () => console.table([{ a: 1 }]),
-  () => console.trace('from the simulator'),
+  () => console.trace(`after ${flooded} kilobytes`),
   () => process.stdout.write(`${frame()}\n${frame()}\n`),
   () => process.stdout.write(frame().slice(0, 40)),
   () => process.stderr.write('\n\r\n\u2028no newline at the end: é🍁'),
@@ -39,8 +42,6 @@ const NOISES = [
   () => fs.writeSync(2, '[1, 2'),
   () => process.emitWarning('from the simulator'),
 ];
-
-let choices = 0;
 
 /** @type {Record<string, () => void>} */
 const DEATHS = {
@@ -51,10 +52,14 @@ const DEATHS = {
   },
 };
 
-/** @param {string} way to die, after 5 MB on stderr and a few last words */
-function die(way) {
-  flood(process.stderr);
-  process.stderr.write('the last words\n');
+/**
+ * Dies in a way of `DEATHS`, after a flood and a few last words.
+ * @param {string} way
+ * @param {(text: string) => void} print
+ */
+function die(way, print) {
+  flood(print);
+  print('the last words\n');
   DEATHS[way]();
 }
 
@@ -62,9 +67,12 @@ const { choose } = Battle.prototype;
 
 /** @this {any} */
 Battle.prototype.choose = function (/** @type {any} */ side, /** @type {string} */ choice) {
-  if (Object.hasOwn(DEATHS, choice)) die(choice);
+  if (Object.hasOwn(DEATHS, choice)) die(choice, (text) => process.stderr.write(text));
   NOISES[choices++ % NOISES.length]();
-  if (choices % FLOOD === 0) flood(choices % (2 * FLOOD) ? process.stderr : process.stdout);
+  if (choices % CHOICES_BETWEEN_FLOODS === 0) {
+    const stream = choices % (2 * CHOICES_BETWEEN_FLOODS) ? process.stderr : process.stdout;
+    flood((text) => stream.write(text));
+  }
   return choose.call(this, side, choice);
 };
 
