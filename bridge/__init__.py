@@ -5,7 +5,8 @@ from .config import BridgeConfig, load_config
 from .inference import InferenceQueue
 from .journal import Player
 from .registry import ControllerRegistry
-from .room import BattleRoom, Result, Side, Update
+from .room import BattleRoom, Result
+from .side import Side, Update
 
 __all__ = [
     "BattleRoom",

@@ -14,10 +14,10 @@ import structlog
 from .command import Command
 from .config import BridgeConfig
 from .errors import ControllerDied, ControllerUnresponsive, ProtocolViolation
-from .placement import is_lost
 from .process import NodeProcess
 from .runtime import Runtime
 from .timing import RoundTrip, RoundTrips, clock
+from .watch import Watch
 from .wire import PROTOCOL, Frame, LineSplitter, acknowledged, decode
 
 __all__ = ["Controller", "ControllerState", "Death", "Traffic"]
@@ -98,14 +98,6 @@ class Vitals:
 
 
 @dataclass(slots=True)
-class _Silence:
-    """How long a process has owed an answer, and the CPU time it had used at some point of that."""
-
-    since: float
-    cpu_mark: float | None = None
-
-
-@dataclass(slots=True)
 class Identity:
     """What the process said in its first frame."""
 
@@ -153,8 +145,7 @@ class Controller(asyncio.Protocol):
         self._next_id = 1
         self._outgoing: list[bytes] = []
         self._unwritten: list[Command] = []
-        self._silence: _Silence | None = None
-        self._watch: asyncio.TimerHandle | None = None
+        self._watch: Watch | None = None
         self._beat: asyncio.TimerHandle | None = None
         self._fault: ControllerDied | None = None
         self._suspect: int | None = None
@@ -203,6 +194,7 @@ class Controller(asyncio.Protocol):
             await self.stop()
             raise
         self.started = self._loop.time()
+        self._watch = Watch(self._process, self._config.response_timeout, self._on_lost)
         self._beat = self._loop.call_later(self._config.heartbeat, self._ping)
 
     def _command_line(self) -> list[str]:
@@ -265,9 +257,10 @@ class Controller(asyncio.Protocol):
         process = self._process
         process.kill()
         status = await asyncio.shield(process.exited)
-        for timer in (self._watch, self._beat):
-            if timer is not None:
-                timer.cancel()
+        if self._watch is not None:
+            self._watch.stop()
+        if self._beat is not None:
+            self._beat.cancel()
         if self._transport is not None:
             self._transport.abort()
         expected = self.state is ControllerState.STOPPING
@@ -275,6 +268,7 @@ class Controller(asyncio.Protocol):
         in_hand = self._pending.get(self._suspect or process.last_command())
         self._pending.clear()
         error = self._fault or ControllerDied(_explain(status), **self._facts())
+        error.exit_status, error.stderr = status, process.output_tail
         process.close()
         if not self._hello.done():
             self._hello.set_exception(error)
@@ -312,8 +306,8 @@ class Controller(asyncio.Protocol):
         self._outgoing.append(command.line(number))
         if len(self._outgoing) == 1:
             self._loop.call_soon(self._flush)
-        if self._silence is None:
-            self._expect_answer()
+        if self._watch is not None:
+            self._watch.owed()
 
     async def ask(self, operation: str, **fields: Any) -> Frame:
         """Sends a command that concerns no room and waits for its answer."""
@@ -365,9 +359,8 @@ class Controller(asyncio.Protocol):
                 self.condemn(ControllerDied(f"killed: {violation.message}", **self._facts()))
                 return
             traffic.frames += 1
-        self._silence = None
-        if self._pending:
-            self._expect_answer()
+        if self._watch is not None:
+            self._watch.heard(more=bool(self._pending))
 
     def _dispatch(self, frame: Frame, arrived: int) -> None:
         decoded = clock()
@@ -409,42 +402,12 @@ class Controller(asyncio.Protocol):
 
     # Health
 
-    def _expect_answer(self) -> None:
-        self._silence = _Silence(self._loop.time())
-        if self._watch is None and self.state in (ControllerState.READY, ControllerState.DRAINING):
-            self._look_in(self._config.response_timeout / 2)
-
-    def _look_in(self, seconds: float) -> None:
-        self._watch = self._loop.call_later(seconds, self._check)
-
-    def _check(self) -> None:
-        assert self._watch is not None
-        late = self._loop.time() - self._watch.when()
-        self._watch = None
-        silence = self._silence
-        if silence is None or self._process is None:
-            return
-        patience = self._config.response_timeout
-        if late > patience / 4:
-            # It was this loop that did not listen: an answer may lie unread.
-            self._expect_answer()
-            return
-        overdue = self._loop.time() - silence.since
-        if overdue < patience / 2:
-            self._look_in(patience / 2 - overdue)
-            return
-        cpu = self._process.cpu_seconds()
-        silence.cpu_mark = cpu if silence.cpu_mark is None else silence.cpu_mark
-        held = self._process.is_stopped()
-        if is_lost(overdue, cpu - silence.cpu_mark, held, patience):
-            self.condemn(self._unresponsive(overdue, held))
-        else:
-            self._look_in(patience / 4)
-
-    def _unresponsive(self, overdue: float, held: bool) -> ControllerUnresponsive:
+    def _on_lost(self, overdue: float, held: bool) -> None:
         state = "it was stopped" if held else "it was busy"
-        return ControllerUnresponsive(
-            f"Node did not answer for {overdue:.1f} s ({state})", held=held, **self._facts()
+        self.condemn(
+            ControllerUnresponsive(
+                f"Node did not answer for {overdue:.1f} s ({state})", held=held, **self._facts()
+            )
         )
 
     def _ping(self) -> None:

@@ -1,14 +1,13 @@
-"""The pool: owns the controllers, places rooms on them, replaces the dead."""
+"""The rooms of a pool: opens them, places them on controllers, moves them when these die."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 import re
 from collections import deque
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,8 @@ from .config import BridgeConfig, load_config
 from .controller import Controller, ControllerState, Death, Traffic
 from .errors import BattlePoisoned, BridgeError, PoolExhausted, RegistryClosed, RoomClosed
 from .journal import Journal, Player
-from .placement import Limits, Reading, backoff, place, reason_to_recycle
+from .placement import place
+from .pool import Pool, PoolCounters
 from .room import BattleRoom
 from .runtime import Runtime, find_runtime
 from .timing import RoundTrips
@@ -33,35 +33,21 @@ _STRIKES = 2
 # forward, may be what makes somebody send them (the kernel, for memory). Innocent rooms never get
 # this far.
 _DEATHS_IN_HAND = 10
+# Whoever is at fault, no room is moved for ever without a step forward.
+_SETBACKS = 30
 _QUIET = 1.0
 
 
 @dataclass(slots=True)
 class Counters:
-    """What has happened since the registry started."""
+    """What has happened to battles since the registry started."""
 
-    starts: int = 0
-    failed_starts: int = 0
-    deaths: int = 0
-    recycled: dict[str, int] = field(default_factory=dict)
     battles_opened: int = 0
     battles_ended: int = 0
     battles_moved: int = 0
     battles_poisoned: int = 0
     decisions: int = 0
     turns: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class Berth:
-    """A place in the pool; it outlives the controllers that fill it."""
-
-    number: int
-    controller: Controller | None = None
-    limits: Limits | None = None
-    failures: int = 0
-    recycle: str | None = None
-    attention: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class ControllerRegistry:
@@ -85,17 +71,12 @@ class ControllerRegistry:
         self.runtime = runtime
         self.counters = Counters()
         self.trips = RoundTrips()
-        self._progress: Callable[[str], None] | None = None
-        self._retired = Traffic()
-        self._berths: list[Berth] = []
-        self._draining: set[Controller] = set()
+        self._pool: Pool | None = None
         self._rooms: dict[str, BattleRoom] = {}
         self._moving: deque[BattleRoom] = deque()
         self._waiting: deque[asyncio.Future[Controller]] = deque()
-        self._tasks: set[asyncio.Task[None]] = set()
         self._emptied = asyncio.Event()
         self._room_number = 0
-        self._controller_number = 0
         self._started = 0.0
         self._sweep: asyncio.TimerHandle | None = None
         self._failure: BridgeError | None = None
@@ -123,27 +104,18 @@ class ControllerRegistry:
         """Brings the pool up: one controller alone, where a broken set-up shows, then the rest."""
         if self._started:
             raise RegistryClosed("a registry is started once")
-        loop = asyncio.get_running_loop()
-        self._started = loop.time()
-        self._progress = progress
+        self._started = asyncio.get_running_loop().time()
         if self.runtime is None:
             self.runtime = await asyncio.to_thread(
                 find_runtime, self.config.node, progress=progress
             )
-        self._berths = [Berth(number) for number in range(self.config.pool)]
+        self._pool = Pool(self.config, self.runtime, self.trips, self)
         try:
-            await self._fill(self._berths[0])
-            async with asyncio.TaskGroup() as group:
-                for berth in self._berths[1:]:
-                    group.create_task(self._fill(berth))
-        except BaseException as error:
+            await self._pool.start(progress)
+        except BaseException:
             await self.close(drain=False)
-            if isinstance(error, BaseExceptionGroup):
-                raise error.exceptions[0] from None
             raise
         self._open = True
-        for berth in self._berths:
-            self._spawn(self._keep(berth))
         self._schedule_sweep()
 
     async def close(self, *, drain: bool = True) -> None:
@@ -171,11 +143,8 @@ class ControllerRegistry:
             self._sweep.cancel()
         for room in list(self._rooms.values()):
             room.fail(RoomClosed("the registry was closed", room=room.tag))
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        controllers = {berth.controller for berth in self._berths if berth.controller}
-        await asyncio.gather(*(controller.stop() for controller in controllers | self._draining))
+        if self._pool is not None:
+            await self._pool.close()
 
     async def _drain(self) -> None:
         """Waits for battles, but not for rooms that have waited a second for their players."""
@@ -192,133 +161,39 @@ class ControllerRegistry:
                 async with asyncio.timeout_at(until):
                     await self._emptied.wait()
 
-    def _fail(self, error: BridgeError) -> None:
-        """The pool cannot be kept up: everybody who waits is told why."""
-        log.error("the pool cannot be kept up", cause=str(error))
-        self._failure = error
-        self._failed.set()
-        for room in list(self._rooms.values()):
-            room.fail(error)
-        self._closing = self._closing or asyncio.create_task(self._close(drain=False))
+    # What becomes of controllers
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    # Berths
-
-    async def _keep(self, berth: Berth) -> None:
-        """Replaces the berth's controller by a warm one when it died, or is due."""
-        while True:
-            await berth.attention.wait()
-            berth.attention.clear()
-            former = berth.controller
-            reason, berth.recycle = berth.recycle, None
-            if former is not None and former.state is ControllerState.READY and reason is None:
-                continue
-            try:
-                await self._fill(berth)
-            except BridgeError as error:
-                self._fail(error)
-                return
-            if former is not None and former.state is ControllerState.READY and reason is not None:
-                self.counters.recycled[reason] = self.counters.recycled.get(reason, 0) + 1
-                self._spawn(self._retire(former, reason))
-
-    async def _fill(self, berth: Berth) -> None:
-        controller = None
-        while controller is None:
-            try:
-                controller = await self._start_controller()
-            except BridgeError:
-                self.counters.failed_starts += 1
-                berth.failures += 1
-                # Before the pool is up, a controller that fails means a broken installation.
-                if not self._open or berth.failures >= self.config.start_attempts:
-                    raise
-                await asyncio.sleep(backoff(berth.failures, self.config))
-        berth.failures = 0
-        berth.recycle = None
-        berth.controller = controller
-        berth.limits = Limits.draw(self.config, random.random())
-        if self._progress is not None:
-            self._progress(f"{len(self._ready())} of {self.config.pool} controllers are warm")
+    def controller_ready(self) -> None:
         self._pump()
 
-    async def _start_controller(self) -> Controller:
-        assert self.runtime is not None
-        self._controller_number += 1
-        controller = Controller(
-            self._controller_number,
-            self.config,
-            self.runtime,
-            trips=self.trips,
-            on_beat=self._on_beat,
-            on_death=self._on_death,
-        )
-        self.counters.starts += 1
-        await controller.start()
-        return controller
-
-    async def _retire(self, controller: Controller, reason: str) -> None:
-        """Lets the battles of a replaced controller end, moves those that do not, and ends it."""
-        log.info("recycling", pid=controller.pid, reason=reason, rooms=len(controller.rooms))
-        self._draining.add(controller)
-        controller.drain()
-        try:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self.config.drain_timeout):
-                    await controller.emptied.wait()
-            for room in self._rooms_on(controller):
-                if not room.is_over:
-                    room.withdraw()
-                    self._vacate(room, controller)
-                    self._line_up(room)
-            self._pump()
-        finally:
-            await controller.stop()
-
-    def _ready(self) -> list[Controller]:
-        return [
-            berth.controller
-            for berth in self._berths
-            if berth.controller is not None and berth.controller.state is ControllerState.READY
-        ]
-
-    def _berth_of(self, controller: Controller) -> Berth | None:
-        return next((berth for berth in self._berths if berth.controller is controller), None)
-
-    def _on_beat(self, controller: Controller) -> None:
-        self._consider_recycling(controller)
-
-    def _consider_recycling(self, controller: Controller) -> None:
-        berth = self._berth_of(controller)
-        if berth is None or berth.limits is None or berth.recycle is not None:
-            return
-        age = asyncio.get_running_loop().time() - controller.started
-        reading = Reading(controller.battles, controller.vitals.rss, age)
-        berth.recycle = reason_to_recycle(reading, berth.limits)
-        if berth.recycle is not None:
-            berth.attention.set()
-
-    def _on_death(self, controller: Controller, death: Death) -> None:
-        rooms = self._rooms_on(controller)
-        self._draining.discard(controller)
-        self._retired.add(controller.traffic)
-        if not death.expected:
-            self.counters.deaths += 1
-        if (berth := self._berth_of(controller)) is not None:
-            berth.attention.set()
+    def controller_died(self, controller: Controller, death: Death) -> None:
         if death.in_hand is not None:
             self._blame(death)
-        for room in rooms:
+        for room in self._rooms_on(controller):
             self._vacate(room, controller)
             if room.is_over:
                 room.controller_gone()
             else:
                 self._line_up(room, death.error)
         self._pump()
+
+    def move_out(self, controller: Controller) -> None:
+        for room in self._rooms_on(controller):
+            if not room.is_over:
+                room.withdraw()
+                self._vacate(room, controller)
+                self._line_up(room)
+        self._pump()
+
+    def pool_failed(self, error: BridgeError) -> None:
+        self._failure = error
+        self._failed.set()
+        for room in list(self._rooms.values()):
+            room.fail(error)
+        self._closing = self._closing or asyncio.create_task(self._close(drain=False))
+
+    def _ready(self) -> list[Controller]:
+        return self._pool.ready() if self._pool is not None else []
 
     def _blame(self, death: Death) -> None:
         assert death.in_hand is not None
@@ -466,8 +341,11 @@ class ControllerRegistry:
     def _line_up(self, room: BattleRoom, error: BridgeError | None = None) -> None:
         """A room has lost its place: it waits for another, unless it breaks controllers."""
         room.suspend()
+        room.setbacks += error is not None
         if room.strikes >= _STRIKES or room.deaths_in_hand >= _DEATHS_IN_HAND:
             self._poison(room, error)
+        elif error is not None and room.setbacks >= _SETBACKS:
+            room.fail(error)
         else:
             self._moving.append(room)
 
@@ -519,7 +397,8 @@ class ControllerRegistry:
             self._moving.remove(room)
         if room.controller is not None:
             self._vacate(room, room.controller)
-            self._consider_recycling(room.controller)
+            if self._pool is not None:
+                self._pool.consider_recycling(room.controller)
         if not self._rooms:
             self._emptied.set()
         self._pump()
@@ -574,13 +453,7 @@ class ControllerRegistry:
 
         The histograms take some milliseconds to encode; who looks often may leave them out.
         """
-        traffic = Traffic()
-        traffic.add(self._retired)
-        controllers = [berth.controller for berth in self._berths if berth.controller]
-        alive = [c for c in controllers if c.state is not ControllerState.DEAD]
-        alive.extend(self._draining)
-        for controller in alive:
-            traffic.add(controller.traffic)
+        pool = self._pool
         rooms = self._rooms.values()
         return {
             "uptime": asyncio.get_running_loop().time() - self._started,
@@ -592,13 +465,11 @@ class ControllerRegistry:
                 "waiting": len(self._waiting),
                 "capacity": self.config.pool * self.config.rooms_per_controller,
             },
-            "controllers": [_describe(controller) for controller in alive],
-            "counters": {name: getattr(self.counters, name) for name in Counters.__slots__}
-            | {
-                "decisions": self.counters.decisions + sum(room.decisions for room in rooms),
-                "recycled": dict(self.counters.recycled),
-            },
-            "traffic": {name: getattr(traffic, name) for name in Traffic.__slots__},
+            "controllers": [_describe(controller) for controller in (pool.alive() if pool else ())],
+            "counters": asdict(pool.counters if pool else PoolCounters())
+            | asdict(self.counters)
+            | {"decisions": self.counters.decisions + sum(room.decisions for room in rooms)},
+            "traffic": asdict(pool.traffic() if pool else Traffic()),
             "round_trips": self.trips.summary() if round_trips else {},
         }
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import enum
-from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from .command import Command
 from .controller import Controller
@@ -20,10 +19,11 @@ from .errors import (
     StaleChoice,
 )
 from .journal import Journal, SideId
+from .side import Side, Update
 from .timing import clock
 from .wire import Frame
 
-__all__ = ["BattleRoom", "Result", "RoomState", "Side", "Update"]
+__all__ = ["BattleRoom", "Result", "RoomState"]
 
 
 class RoomState(enum.Enum):
@@ -58,29 +58,6 @@ class Result:
     reason: Literal["win", "tie", "forfeit"]
 
 
-class Update:
-    """What a side learns at once: the lines that it may see and, if it is asked, the request."""
-
-    __slots__ = ("request", "rqid", "text")
-
-    def __init__(self, text: str, request: dict[str, Any] | None, rqid: int | None) -> None:
-        self.text = text
-        self.request = request
-        self.rqid = rqid
-
-    @property
-    def lines(self) -> list[str]:
-        return self.text.split("\n") if self.text else []
-
-    @property
-    def must_choose(self) -> bool:
-        """Whether the battle waits for this side."""
-        return self.request is not None and not self.request.get("wait")
-
-    def __repr__(self) -> str:
-        return f"<Update: {len(self.lines)} lines, request {self.rqid}>"
-
-
 class Host(Protocol):
     """What a room needs of the registry that it lives in."""
 
@@ -100,83 +77,6 @@ class Host(Protocol):
         """A second room in the same state."""
 
 
-class Side:
-    """One player's seat: what it is told, and what it chooses."""
-
-    __slots__ = ("_room", "_unread", "_waiter", "id", "rqid")
-
-    def __init__(self, room: BattleRoom, side: SideId) -> None:
-        self.id: SideId = side
-        self._room = room
-        self._unread: deque[Update] = deque()
-        self._waiter: asyncio.Future[None] | None = None
-        self.rqid: int | None = None
-        """The number of the side's newest request, read or not."""
-
-    def __repr__(self) -> str:
-        return (
-            f"<Side {self.id} of {self._room.tag}: {len(self._unread)} unread, request {self.rqid}>"
-        )
-
-    @property
-    def name(self) -> str:
-        journal = self._room.journal
-        return journal.p1.name if self.id == "p1" else journal.p2.name
-
-    async def next(self) -> Update | None:
-        """The next update, as soon as there is one; None when the battle is over and read."""
-        while not self._unread:
-            if self._room.is_over:
-                self._room.raise_failure()
-                return None
-            if self._waiter is not None:
-                raise RuntimeError(f"somebody already waits for the next update of {self!r}")
-            self._waiter = asyncio.get_running_loop().create_future()
-            try:
-                await self._waiter
-            finally:
-                self._waiter = None
-        return self._unread.popleft()
-
-    async def __aiter__(self) -> AsyncIterator[Update]:
-        while (update := await self.next()) is not None:
-            yield update
-
-    def choose(self, choice: str, *, rqid: int | None = None) -> asyncio.Future[None]:
-        """Answers a request, by default the current one; await it to know it was taken.
-
-        The choice is on its way when this returns, so both sides can choose in one write. A choice
-        that is refused raises ChoiceRejected and changes nothing, except that the simulator may
-        ask again with what the refusal revealed (a trapped Pokémon, a disabled move): that is the
-        next update.
-        """
-        return self._room.choose(self.id, choice, self.rqid if rqid is None else rqid)
-
-    async def forfeit(self) -> None:
-        """Gives the battle up."""
-        await self._room.forfeit(self.id)
-
-    def push(self, update: Update) -> None:
-        self._unread.append(update)
-        if update.rqid is not None:
-            self.rqid = update.rqid
-        self.wake()
-
-    def wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    def take_over(self, other: Side) -> None:
-        """Starts where another seat stands, with its unread updates."""
-        self._unread.extend(other._unread)
-        self.rqid = other.rqid
-
-    def ask_again(self, update: Update) -> None:
-        """Repeats the open request of the seat that was taken over, unless that is still unread."""
-        if all(unread.rqid != update.rqid for unread in self._unread):
-            self.push(update)
-
-
 class BattleRoom:
     """One battle, named by its room tag."""
 
@@ -189,6 +89,7 @@ class BattleRoom:
         self.decisions = 0
         self.strikes = 0
         self.deaths_in_hand = 0
+        self.setbacks = 0
         self.last_crash = ""
         self.controller: Controller | None = None
         self._host = host
@@ -345,6 +246,7 @@ class BattleRoom:
                 ("choose" if command.operation == "choose" else "forfeit", side, choice)
             )
             self.deaths_in_hand = 0
+            self.setbacks = 0
         if self._refused(command, frame):
             return
         self.decisions += 1
@@ -471,10 +373,9 @@ class BattleRoom:
             side, choice = command.fields.get("side", ""), command.fields.get("choice", "")
             if command.operation == "forfeit":
                 journal.moves.append(("forfeit", side, ""))
-            elif command.operation == "choose" and len(choice.splitlines()) == 1:
-                if current.get(side) == command.fields["rqid"]:
-                    current[side] = None
-                    journal.moves.append(("choose", side, choice))
+            elif current.get(side) == command.fields.get("rqid", 0) and _is_line(choice):
+                current[side] = None
+                journal.moves.append(("choose", side, choice))
         return journal
 
     def start_as(self, original: BattleRoom) -> None:
@@ -557,3 +458,7 @@ class BattleRoom:
 
 def _ignore(command: Command, frame: Frame) -> None:
     """Nobody waits for this answer."""
+
+
+def _is_line(choice: str) -> bool:
+    return len(choice.splitlines()) == 1

@@ -10,7 +10,8 @@ from . import seeds
 from .errors import ChoiceRejected
 from .random_policy import RandomPolicy
 from .registry import ControllerRegistry
-from .room import BattleRoom, Result, Side, Update
+from .room import BattleRoom, Result
+from .side import Side, Update
 
 __all__ = ["Workload", "play", "play_battles", "policies_for"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridge import BattleRoom, BridgeConfig, ControllerRegistry
-from bridge.errors import BattlePoisoned
+from bridge.errors import BattlePoisoned, ControllerDied
 from bridge.journal import Journal
 from bridge.workload import policies_for
 from tests.recording import Recorder, record_all
@@ -73,7 +73,7 @@ async def test_it_fails_alone_and_its_input_log_reproduces_the_fault(
         assert error.exit_status == FAULTS[fault]
         assert (error.pid is None) == (FAULTS[fault] is None)
         assert registry.counters.battles_poisoned == 1
-        assert registry.counters.deaths == (0 if FAULTS[fault] is None else 2)
+        assert registry.stats()["counters"]["deaths"] == (0 if FAULTS[fault] is None else 2)
         for deed in (waiting, room.p1.next(), room.result(), room.fork(), room.p2.forfeit()):
             with pytest.raises(BattlePoisoned):
                 async with asyncio.timeout(5):
@@ -149,7 +149,7 @@ async def test_a_battle_in_whose_hands_controllers_are_killed_again_and_again_is
     async with ControllerRegistry(poisonable, pool=1) as registry:
         error = await poison(await bring_to_the_brink(registry), "fault kill")
         assert error.exit_status == -signal.SIGKILL
-        assert registry.counters.deaths == 4
+        assert registry.stats()["counters"]["deaths"] == 4
         assert registry.counters.battles_poisoned == 1
 
 
@@ -160,7 +160,27 @@ async def test_a_battle_beside_a_poisoned_one_is_not_blamed(poisonable: BridgeCo
         for room in rooms:
             await poison(room, "fault exit")
         assert registry.counters.battles_poisoned == 2
-        assert registry.counters.deaths == 4
+        assert registry.stats()["counters"]["deaths"] == 4
         assert innocent.strikes == 0
         played = await Recorder(innocent, policies_for(98)).play()
         assert played.result is not None
+
+
+async def test_a_battle_whose_controllers_all_die_is_not_moved_for_ever(
+    settings: BridgeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bridge.registry._SETBACKS", 4)
+    faults = Path(__file__).parent / "faults" / "short-lived.js"
+    arguments = ("--require", str(faults))
+    async with ControllerRegistry(settings, node_arguments=arguments) as registry:
+        room = await registry.open(FORMAT, seed=1)
+        victim = await registry.open(FORMAT, seed=2)
+        with pytest.raises(ControllerDied) as death:
+            async with asyncio.timeout(60):
+                while True:
+                    await room.p1.choose("default")
+                    await room.p2.choose("default")
+        assert "a short life" in death.value.stderr
+        assert death.value.exit_status == 1
+        with pytest.raises(ControllerDied):
+            await victim.result()

@@ -1,0 +1,225 @@
+"""Keeps the controllers of a pool warm: starts, recycles and replaces them. Knows no rooms."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import structlog
+
+from .config import BridgeConfig
+from .controller import Controller, ControllerState, Death, Traffic
+from .errors import BridgeError
+from .placement import Limits, Reading, backoff, reason_to_recycle
+from .runtime import Runtime
+from .timing import RoundTrips
+
+__all__ = ["Pool", "Tenant"]
+
+log = structlog.get_logger("bridge.pool")
+
+Progress = Callable[[str], None]
+
+
+class Tenant(Protocol):
+    """Who puts rooms on the controllers, and is told what becomes of these."""
+
+    def controller_ready(self) -> None:
+        """There are new places."""
+
+    def controller_died(self, controller: Controller, death: Death) -> None:
+        """What was on the controller is to go elsewhere."""
+
+    def move_out(self, controller: Controller) -> None:
+        """The controller has been recycled; what is still on it is to go elsewhere."""
+
+    def pool_failed(self, error: BridgeError) -> None:
+        """Controllers do not come up any more."""
+
+
+@dataclass(slots=True)
+class PoolCounters:
+    """What has happened to processes since the pool started."""
+
+    starts: int = 0
+    failed_starts: int = 0
+    deaths: int = 0
+    recycled: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Berth:
+    """A place in the pool; it outlives the controllers that fill it."""
+
+    controller: Controller | None = None
+    limits: Limits | None = None
+    failures: int = 0
+    recycle: str | None = None
+    attention: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Pool:
+    """A fixed number of berths, each with a warm controller, or with one on its way."""
+
+    def __init__(
+        self, config: BridgeConfig, runtime: Runtime, trips: RoundTrips, tenant: Tenant
+    ) -> None:
+        self.counters = PoolCounters()
+        self._config = config
+        self._runtime = runtime
+        self._trips = trips
+        self._tenant = tenant
+        self._berths = [Berth() for _ in range(config.pool)]
+        self._draining: set[Controller] = set()
+        self._gone = Traffic()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._number = 0
+        self._is_up = False
+
+    def __repr__(self) -> str:
+        return (
+            f"<Pool: {len(self.ready())} of {self._config.pool} ready, "
+            f"{len(self._draining)} draining, {self.counters.deaths} deaths>"
+        )
+
+    def ready(self) -> list[Controller]:
+        """The controllers that take rooms."""
+        return [
+            berth.controller
+            for berth in self._berths
+            if berth.controller is not None and berth.controller.state is ControllerState.READY
+        ]
+
+    def alive(self) -> list[Controller]:
+        """The controllers that run battles: those that take rooms, and those that drain."""
+        controllers = [berth.controller for berth in self._berths if berth.controller]
+        return [
+            controller
+            for controller in (*controllers, *self._draining)
+            if controller.state is not ControllerState.DEAD
+        ]
+
+    def traffic(self) -> Traffic:
+        """What went over all pipes, also those of processes that are gone."""
+        total = Traffic()
+        for traffic in (self._gone, *(controller.traffic for controller in self.alive())):
+            total.add(traffic)
+        return total
+
+    async def start(self, progress: Progress | None = None) -> None:
+        """Brings the pool up: one controller alone, where a broken set-up shows, then the rest."""
+        await self._fill(self._berths[0], progress)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for berth in self._berths[1:]:
+                    group.create_task(self._fill(berth, progress))
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        self._is_up = True
+        for berth in self._berths:
+            self._spawn(self._keep(berth))
+
+    async def close(self) -> None:
+        """Ends every process and task."""
+        self._is_up = False
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(controller.stop() for controller in self.alive()))
+
+    def consider_recycling(self, controller: Controller) -> None:
+        """Has a controller replaced, if it has done enough."""
+        berth = self._berth_of(controller)
+        if berth is None or berth.limits is None or berth.recycle is not None:
+            return
+        age = asyncio.get_running_loop().time() - controller.started
+        reading = Reading(controller.battles, controller.vitals.rss, age)
+        berth.recycle = reason_to_recycle(reading, berth.limits)
+        if berth.recycle is not None:
+            berth.attention.set()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _berth_of(self, controller: Controller) -> Berth | None:
+        return next((berth for berth in self._berths if berth.controller is controller), None)
+
+    async def _keep(self, berth: Berth) -> None:
+        """Replaces the berth's controller by a warm one when it died, or is due."""
+        while True:
+            await berth.attention.wait()
+            berth.attention.clear()
+            former = berth.controller
+            reason, berth.recycle = berth.recycle, None
+            if former is not None and former.state is ControllerState.READY and reason is None:
+                continue
+            try:
+                await self._fill(berth)
+            except BridgeError as error:
+                log.error("the pool cannot be kept up", cause=str(error))
+                self._tenant.pool_failed(error)
+                return
+            if former is not None and former.state is ControllerState.READY and reason is not None:
+                self.counters.recycled[reason] = self.counters.recycled.get(reason, 0) + 1
+                self._spawn(self._retire(former, reason))
+
+    async def _fill(self, berth: Berth, progress: Progress | None = None) -> None:
+        controller = None
+        while controller is None:
+            try:
+                controller = await self._start_controller()
+            except BridgeError:
+                self.counters.failed_starts += 1
+                berth.failures += 1
+                # Before the pool is up, a controller that fails means a broken installation.
+                if not self._is_up or berth.failures >= self._config.start_attempts:
+                    raise
+                await asyncio.sleep(backoff(berth.failures, self._config))
+        berth.failures = 0
+        berth.controller = controller
+        berth.limits = Limits.draw(self._config, random.random())
+        if progress is not None:
+            progress(f"{len(self.ready())} of {self._config.pool} controllers are warm")
+        self._tenant.controller_ready()
+
+    async def _start_controller(self) -> Controller:
+        self._number += 1
+        controller = Controller(
+            self._number,
+            self._config,
+            self._runtime,
+            trips=self._trips,
+            on_beat=self.consider_recycling,
+            on_death=self._on_death,
+        )
+        self.counters.starts += 1
+        await controller.start()
+        return controller
+
+    async def _retire(self, controller: Controller, reason: str) -> None:
+        """Lets the battles of a replaced controller end, moves those that do not, and ends it."""
+        log.info("recycling", pid=controller.pid, reason=reason, rooms=len(controller.rooms))
+        self._draining.add(controller)
+        controller.drain()
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._config.drain_timeout):
+                    await controller.emptied.wait()
+            self._tenant.move_out(controller)
+        finally:
+            await controller.stop()
+
+    def _on_death(self, controller: Controller, death: Death) -> None:
+        self._draining.discard(controller)
+        self._gone.add(controller.traffic)
+        if not death.expected:
+            self.counters.deaths += 1
+        if (berth := self._berth_of(controller)) is not None:
+            berth.attention.set()
+        self._tenant.controller_died(controller, death)

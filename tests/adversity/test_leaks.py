@@ -1,0 +1,262 @@
+"""Thousands of rooms leave nothing behind, nor does a registry that was closed, nor a dead Python."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bridge import BattleRoom, BridgeConfig, ControllerRegistry
+from bridge.controller import Controller
+from bridge.errors import BattleRejected, RoomClosed
+from bridge.workload import Workload, play_battles, policies_for
+from tests.conftest import LOOPS, LoopFactory, controllers
+from tests.recording import Recorder
+
+FAULTS = Path(__file__).parent / "faults"
+FORMAT = "gen1randombattle"
+COLLECT = ("--expose-gc", "--require", str(FAULTS / "collect.js"))
+
+
+# Thousands of rooms
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What Python and one Node process hold, and have used so far."""
+
+    python_blocks: int
+    python_memory: int
+    python_descriptors: int
+    python_cpu: float
+    node_heap: int
+    node_memory: int
+    node_descriptors: int
+    node_cpu: float
+
+
+async def read(registry: ControllerRegistry, controller: Controller) -> Reading:
+    registry.stats()  # folds the round trips that wait for it
+    assert registry.stats()["pool"]["rooms"] == 0
+    assert controller.load == 0
+    answer = await controller.ask("ping")
+    assert answer["rooms"] == 0
+    gc.collect()
+    python = psutil.Process()
+    node = psutil.Process(controller.pid)
+    return Reading(
+        python_blocks=sys.getallocatedblocks(),
+        python_memory=python.memory_info().rss,
+        python_descriptors=python.num_fds(),
+        python_cpu=time.process_time(),
+        node_heap=answer["heap"],
+        node_memory=answer["rss"],
+        node_descriptors=node.num_fds(),
+        node_cpu=answer["cpu"],
+    )
+
+
+async def forfeit(registry: ControllerRegistry, number: int) -> None:
+    room = await registry.open(FORMAT, seed=number)
+    await room.p1.forfeit()
+    assert (await room.result()).winner == "p2"
+
+
+async def play_a_little(registry: ControllerRegistry, number: int) -> None:
+    room = await registry.open(FORMAT, seed=number)
+    await Recorder(room, policies_for(number)).play(rounds=3)
+    await room.p2.forfeit()
+
+
+async def close(registry: ControllerRegistry, number: int) -> None:
+    async with await registry.open(FORMAT, seed=number) as room:
+        await room.p1.choose("default")
+
+
+async def fork(registry: ControllerRegistry, number: int) -> None:
+    room = await registry.open(FORMAT, seed=number)
+    copy = await room.fork()
+    await asyncio.gather(room.close(), copy.p1.forfeit())
+
+
+async def fail_to_open(registry: ControllerRegistry, number: int) -> None:
+    with pytest.raises(BattleRejected):
+        await registry.open(f"gen1unheardof{number}")
+
+
+async def give_up(registry: ControllerRegistry, number: int) -> None:
+    opening = asyncio.ensure_future(registry.open(FORMAT, seed=number))
+    for _ in range(number % 5):
+        await asyncio.sleep(0)
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+
+
+LIVES: list[Callable[[ControllerRegistry, int], Awaitable[None]]] = [
+    forfeit,
+    play_a_little,
+    forfeit,
+    close,
+    forfeit,
+    fork,
+    fail_to_open,
+    give_up,
+]
+
+
+async def live(registry: ControllerRegistry, numbers: range, at_once: int = 20) -> None:
+    """Opens and ends a room for each number, in all the ways that there are."""
+    for first in range(numbers.start, numbers.stop, at_once):
+        some = range(first, min(first + at_once, numbers.stop))
+        await asyncio.gather(*(LIVES[number % len(LIVES)](registry, number) for number in some))
+    # Closing a room that nobody waits for is not over when its future is.
+    for controller in registry._ready():
+        await controller.ask("ping")
+
+
+def assert_flat(readings: list[Reading], rooms: int) -> None:
+    """Nothing grew since the first reading, and the last rooms cost what the first ones did.
+
+    `rooms` is how many came and went between two readings.
+    """
+    first, last = readings[0], readings[-1]
+    lived = rooms * (len(readings) - 1)
+    # An object for every third room, or half a kilobyte in Node for every room, would be a leak.
+    assert last.python_blocks - first.python_blocks < lived / 3
+    assert last.node_heap - first.node_heap < 500 * lived
+    assert last.python_memory < 1.05 * first.python_memory
+    assert last.node_memory < 1.15 * first.node_memory
+    assert last.python_descriptors == first.python_descriptors
+    assert last.node_descriptors == first.node_descriptors
+    for cost in ("python_cpu", "node_cpu"):
+        costs = [getattr(after, cost) - getattr(before, cost) for before, after in pairwise(readings)]
+        assert costs[-1] < 2 * costs[0], f"{cost} by part: {costs}"
+
+
+@pytest.mark.serial
+@pytest.mark.timeout(120)
+async def test_rooms_that_come_and_go_leave_memory_descriptors_and_cost_as_they_were(
+    settings: BridgeConfig,
+) -> None:
+    part = 400
+    async with ControllerRegistry(settings, node_arguments=COLLECT) as registry:
+        (controller,) = registry._ready()
+        readings = []
+        for number in range(4):
+            await live(registry, range(number * part, (number + 1) * part))
+            readings.append(await read(registry, controller))
+    assert registry.counters.deaths == 0
+    assert_flat(readings, part)
+
+
+@pytest.mark.soak
+@pytest.mark.serial
+@pytest.mark.timeout(3600)
+async def test_whole_battles_by_the_thousand_leave_memory_descriptors_and_cost_as_they_were(
+    settings: BridgeConfig,
+) -> None:
+    part = 1000
+    async with ControllerRegistry(settings, node_arguments=COLLECT) as registry:
+        (controller,) = registry._ready()
+        readings = []
+        for number in range(5):
+            await play_battles(registry, Workload(part, rooms=50, first_seed=number * part))
+            readings.append(await read(registry, controller))
+    assert registry.counters.battles_ended == 5 * part
+    assert registry.counters.deaths == 0
+    assert_flat(readings, part)
+
+
+# Closing
+
+
+@dataclass(frozen=True)
+class Belongings:
+    """What this process has at a moment."""
+
+    threads: frozenset[threading.Thread]
+    controllers: frozenset[psutil.Process]
+    descriptors: int
+    tasks: frozenset[asyncio.Task[object]]
+
+
+def take_stock() -> Belongings:
+    return Belongings(
+        threads=frozenset(threading.enumerate()),
+        controllers=frozenset(controllers()),
+        descriptors=psutil.Process().num_fds(),
+        tasks=frozenset(asyncio.all_tasks()),
+    )
+
+
+async def use_and_close(config: BridgeConfig) -> None:
+    """Does what leaves most behind: closes amid battles, while a controller is being replaced."""
+    registry = ControllerRegistry(config)
+    await registry.start()
+    rooms = [await registry.open(FORMAT, seed=seed) for seed in range(4)]
+    await rooms[0].p1.forfeit()
+    copy = await rooms[1].fork()
+    waiting = asyncio.ensure_future(copy.p1.next())
+    await waiting
+    waiting = asyncio.ensure_future(copy.p1.next())
+    psutil.Process(registry._ready()[0].pid).kill()
+    while registry.counters.starts == config.pool:
+        await asyncio.sleep(0.001)
+    await registry.close(drain=False)
+    with pytest.raises(RoomClosed):
+        await waiting
+
+
+async def close_twice(config: BridgeConfig) -> None:
+    at_first = take_stock()
+    await use_and_close(config)
+    before = take_stock()
+    await use_and_close(config)
+    for thread in set(threading.enumerate()) - at_first.threads:
+        thread.join(5)  # one that has done its work may not have ended quite yet
+    after = take_stock()
+    assert after.threads == at_first.threads
+    assert after.controllers == at_first.controllers
+    assert after.tasks == at_first.tasks
+    # A loop opens a few descriptors for itself when it starts its first process.
+    assert after.descriptors == before.descriptors
+
+
+@pytest.mark.serial
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("where", ["in the main thread", "in another thread"])
+@pytest.mark.parametrize("loop", LOOPS)
+def test_closing_leaves_no_child_no_task_no_thread_and_no_descriptor(
+    settings: BridgeConfig, loop: str, where: str
+) -> None:
+    outcome: list[BaseException | None] = []
+
+    def main() -> None:
+        try:
+            with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+                runner.run(close_twice(settings.replace(pool=2)))
+            outcome.append(None)
+        except BaseException as error:  # noqa: BLE001  # raised again where pytest sees it
+            outcome.append(error)
+
+    if where == "in the main thread":
+        main()
+    else:
+        thread = threading.Thread(target=main)
+        thread.start()
+        thread.join()
+    if outcome[0] is not None:
+        raise outcome[0]
