@@ -166,8 +166,7 @@ class Pool:
                 self._tenant.pool_failed(error)
                 return
             if former is not None and former.state is ControllerState.READY and reason is not None:
-                self.counters.recycled[reason] = self.counters.recycled.get(reason, 0) + 1
-                self._spawn(self._retire(former, reason))
+                self._recycle(former, reason)
 
     async def _fill(self, berth: Berth, progress: Progress | None = None) -> None:
         controller = None
@@ -182,6 +181,8 @@ class Pool:
                     raise
                 await asyncio.sleep(backoff(berth.failures, self._config))
         berth.failures = 0
+        # Whatever was asked for meanwhile was meant for the former one.
+        berth.recycle = None
         berth.controller = controller
         berth.limits = Limits.draw(self._config, random.random())
         if progress is not None:
@@ -202,11 +203,15 @@ class Pool:
         await controller.start()
         return controller
 
-    async def _retire(self, controller: Controller, reason: str) -> None:
-        """Lets the battles of a replaced controller end, moves those that do not, and ends it."""
+    def _recycle(self, controller: Controller, reason: str) -> None:
         log.info("recycling", pid=controller.pid, reason=reason, rooms=len(controller.rooms))
-        self._draining.add(controller)
+        self.counters.recycled[reason] = self.counters.recycled.get(reason, 0) + 1
         controller.drain()
+        self._draining.add(controller)
+        self._spawn(self._retire(controller))
+
+    async def _retire(self, controller: Controller) -> None:
+        """Lets the battles of a replaced controller end, moves those that do not, and ends it."""
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._config.drain_timeout):

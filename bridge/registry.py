@@ -7,7 +7,9 @@ import contextlib
 import re
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +107,7 @@ class ControllerRegistry:
         if self._started:
             raise RegistryClosed("a registry is started once")
         self._started = asyncio.get_running_loop().time()
-        if self.runtime is None:
-            self.runtime = await asyncio.to_thread(
-                find_runtime, self.config.node, progress=progress
-            )
+        self.runtime = self.runtime or await self._find_runtime(progress)
         self._pool = Pool(self.config, self.runtime, self.trips, self)
         try:
             await self._pool.start(progress)
@@ -117,6 +116,15 @@ class ControllerRegistry:
             raise
         self._open = True
         self._schedule_sweep()
+
+    async def _find_runtime(self, progress: Callable[[str], None] | None) -> Runtime:
+        # Not on the loop's own executor, whose threads would stay.
+        executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="maple-runtime")
+        find = partial(find_runtime, self.config.node, progress=progress)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(executor, find)
+        finally:
+            executor.shutdown(wait=False)
 
     async def close(self, *, drain: bool = True) -> None:
         """Lets battles that are being played end, for a while, then ends every process and task."""

@@ -125,8 +125,9 @@ class Side:
         """Starts where another seat stands, with its unread updates."""
         self._unread.extend(other._unread)
         self.rqid = other.rqid
+        self._untold = all(unread.rqid != other.rqid for unread in other._unread)
 
     def ask_again(self, update: Update) -> None:
         """Repeats the open request of the seat that was taken over, unless that is still unread."""
-        if all(unread.rqid != update.rqid for unread in self._unread):
+        if self._untold:
             self.push(update)

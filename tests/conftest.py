@@ -40,6 +40,12 @@ def runner(request: pytest.FixtureRequest) -> Iterator[asyncio.Runner]:
         yield runner
 
 
+async def until(condition: Callable[[], object]) -> None:
+    """Waits for what nobody announces, for as long as the test has."""
+    while not condition():  # noqa: ASYNC110
+        await asyncio.sleep(0.001)
+
+
 def controllers() -> set[psutil.Process]:
     """The Node controllers that this process has started and that are still there."""
     return {child for child in psutil.Process().children(recursive=True) if is_controller(child)}

@@ -33,6 +33,7 @@ class Room {
   constructor(simulator, tag) {
     this.simulator = simulator;
     this.tag = tag;
+    this.format = '';
     this.rqid = 0;
     this.forfeited = false;
     /** @type {Record<SideId, Seat>} */
@@ -46,6 +47,7 @@ class Room {
    * @param {{format: string, seed: string, players: Record<SideId, Player>}} options
    */
   start({ format, seed, players }) {
+    this.format = format;
     this.battle = new this.simulator.Battle({
       formatid: /** @type {any} */ (format),
       seed: /** @type {any} */ (seed),
@@ -123,13 +125,17 @@ class Room {
    */
   fork(tag) {
     const copy = new Room(this.simulator, tag);
+    copy.format = this.format;
     copy.rqid = this.rqid;
-    copy.battle = this.simulator.Battle.fromJSON(JSON.stringify(this.battle.toJSON()));
+    const state = this.battle.toJSON();
+    // The serialiser forgets custom rules, and takes a name like `[Side:p2]` for one of its references.
+    state.formatid = this.format;
+    for (const [index, id] of SIDES.entries()) state.sides[index].name = id;
+    copy.battle = this.simulator.Battle.fromJSON(JSON.stringify(state));
     copy.battle.restart(copy.#send);
     for (const [index, id] of SIDES.entries()) {
       copy.seats[id].question = { ...this.seats[id].question };
       const [original, side] = [this.battle.sides[index], copy.battle.sides[index]];
-      // A name that looks like one of the serialiser's references would come back as that object.
       side.name = original.name;
       // The serialiser asks anew and so forgets what a refused choice has revealed.
       side.activeRequest = JSON.parse(JSON.stringify(original.activeRequest));

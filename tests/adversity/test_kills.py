@@ -12,11 +12,11 @@ from bridge import BridgeConfig, ControllerRegistry
 from tests.recording import record_all
 
 FORMATS = {
-    "gen1randombattle": 130,
-    "gen2randombattle": 20,
-    "gen4randombattle": 15,
-    "gen9doubleshackmonscup": 10,
-    "gen9randombattle": 15,
+    "gen1randombattle": 30,
+    "gen91v1factory": 90,
+    "gen9bssfactory": 50,
+    "gen9challengecup2v2": 10,
+    "gen9randombattle": 10,
     "gen9randomdoublesbattle": 10,
 }
 BATTLES = [(name, seed) for name, count in FORMATS.items() for seed in range(count)]
@@ -28,7 +28,10 @@ class Saboteur:
 
     def __init__(self, registry: ControllerRegistry, decisions: int, seed: int) -> None:
         rng = random.Random(seed)
-        moments = rng.sample(range(decisions // 50, decisions * 9 // 10), len(FAULTS))
+        # Two of three while nearly all battles are under way, the others until the last ones end.
+        half = decisions // 2
+        moments = rng.sample(range(half // 50, half), len(FAULTS) * 2 // 3)
+        moments += rng.sample(range(half, half * 9 // 5), len(FAULTS) - len(moments))
         faults = rng.sample(FAULTS, len(FAULTS))
         self.struck: dict[int, signal.Signals] = {}
         self._registry = registry
@@ -59,7 +62,7 @@ async def test_two_hundred_battles_are_told_the_same_while_controllers_are_kille
 ) -> None:
     assert len(BATTLES) == 200
     four = settings.replace(pool=4, response_timeout=2.5, heartbeat=1.0)
-    async with ControllerRegistry(four) as registry:
+    async with ControllerRegistry(four, pool=2) as registry:
         undisturbed = await record_all(registry, BATTLES)
         calm = registry.stats()["counters"]
         assert calm["deaths"] == calm["battles_moved"] == 0

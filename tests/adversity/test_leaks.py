@@ -1,4 +1,4 @@
-"""Thousands of rooms leave nothing behind, nor does a registry that was closed, nor a dead Python."""
+"""Rooms by the thousand leave nothing behind, nor does a registry when it is closed or killed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bridge import BattleRoom, BridgeConfig, ControllerRegistry
+from bridge import BridgeConfig, ControllerRegistry
 from bridge.controller import Controller
 from bridge.errors import BattleRejected, RoomClosed
 from bridge.workload import Workload, play_battles, policies_for
-from tests.conftest import LOOPS, LoopFactory, controllers
+from tests.conftest import LOOPS, controllers, until
 from tests.recording import Recorder
 
 FAULTS = Path(__file__).parent / "faults"
@@ -48,8 +48,9 @@ class Reading:
 
 
 async def read(registry: ControllerRegistry, controller: Controller) -> Reading:
-    registry.stats()  # folds the round trips that wait for it
-    assert registry.stats()["pool"]["rooms"] == 0
+    stats = registry.stats()  # which also folds the round trips that wait for it
+    assert stats["pool"]["rooms"] == 0
+    assert stats["counters"]["deaths"] == 0
     assert controller.load == 0
     answer = await controller.ask("ping")
     assert answer["rooms"] == 0
@@ -142,7 +143,9 @@ def assert_flat(readings: list[Reading], rooms: int) -> None:
     assert last.python_descriptors == first.python_descriptors
     assert last.node_descriptors == first.node_descriptors
     for cost in ("python_cpu", "node_cpu"):
-        costs = [getattr(after, cost) - getattr(before, cost) for before, after in pairwise(readings)]
+        costs = [
+            getattr(after, cost) - getattr(before, cost) for before, after in pairwise(readings)
+        ]
         assert costs[-1] < 2 * costs[0], f"{cost} by part: {costs}"
 
 
@@ -158,7 +161,6 @@ async def test_rooms_that_come_and_go_leave_memory_descriptors_and_cost_as_they_
         for number in range(4):
             await live(registry, range(number * part, (number + 1) * part))
             readings.append(await read(registry, controller))
-    assert registry.counters.deaths == 0
     assert_flat(readings, part)
 
 
@@ -176,7 +178,6 @@ async def test_whole_battles_by_the_thousand_leave_memory_descriptors_and_cost_a
             await play_battles(registry, Workload(part, rooms=50, first_seed=number * part))
             readings.append(await read(registry, controller))
     assert registry.counters.battles_ended == 5 * part
-    assert registry.counters.deaths == 0
     assert_flat(readings, part)
 
 
@@ -213,8 +214,7 @@ async def use_and_close(config: BridgeConfig) -> None:
     await waiting
     waiting = asyncio.ensure_future(copy.p1.next())
     psutil.Process(registry._ready()[0].pid).kill()
-    while registry.counters.starts == config.pool:
-        await asyncio.sleep(0.001)
+    await until(lambda: registry.stats(round_trips=False)["counters"]["starts"] > config.pool)
     await registry.close(drain=False)
     with pytest.raises(RoomClosed):
         await waiting
@@ -260,3 +260,81 @@ def test_closing_leaves_no_child_no_task_no_thread_and_no_descriptor(
         thread.join()
     if outcome[0] is not None:
         raise outcome[0]
+
+
+# The death of Python
+
+
+# Holds one controller that loads the simulator, one that warms up, one that plays, and one that
+# loops for ever; names their processes when all of them are there.
+ORPHANER = """
+import asyncio, json, sys
+from tests.conftest import LOOPS
+from bridge import BridgeConfig, ControllerRegistry
+from bridge.controller import Controller
+from bridge.runtime import find_runtime
+from bridge.timing import RoundTrips
+
+loop, poison = sys.argv[1:]
+patient = BridgeConfig(pool=1, response_timeout=600, start_timeout=600, warmup_battles=0)
+
+def lone(config):
+    return Controller(
+        1, config, find_runtime(), trips=RoundTrips(), on_beat=print, on_death=print
+    )
+
+async def until_busy(controller):
+    while not controller._process or not controller._process.last_command():
+        await asyncio.sleep(0.01)
+
+async def main():
+    playing = ControllerRegistry(patient)
+    looping = ControllerRegistry(patient, node_arguments=("--require", poison))
+    await asyncio.gather(playing.start(), looping.start())
+    await playing.open("gen1randombattle")
+    room = await looping.open("gen1randombattle")
+    endless = room.p1.choose("fault loop")
+    warming = lone(patient.replace(warmup_battles=1_000_000))
+    warm_up = asyncio.ensure_future(warming.start())
+    await asyncio.gather(until_busy(room.controller), until_busy(warming))
+    loading = lone(patient)
+    start = asyncio.ensure_future(loading.start())
+    while not loading.pid:
+        await asyncio.sleep(0)
+    everyone = playing._ready()[0], room.controller, warming, loading
+    print(json.dumps([controller.pid for controller in everyone]), flush=True)
+    await asyncio.gather(endless, warm_up, start)
+
+asyncio.Runner(loop_factory=LOOPS[loop]).run(main())
+"""
+
+
+@pytest.mark.serial
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("loop", LOOPS)
+def test_node_ends_when_python_is_killed_whatever_it_is_doing(loop: str) -> None:
+    python = subprocess.Popen(
+        [sys.executable, "-c", ORPHANER, loop, str(FAULTS / "poison.js")],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+    )
+    with python:
+        assert python.stdout is not None
+        try:
+            orphans = [psutil.Process(pid) for pid in json.loads(python.stdout.readline())]
+        finally:
+            python.send_signal(signal.SIGKILL)
+            killed = time.monotonic()
+    assert len(orphans) == 4
+    # A second is the promise; the rest is for a machine that is busy with other tests.
+    while any(is_running(orphan) for orphan in orphans) and time.monotonic() < killed + 5:
+        time.sleep(0.01)
+    assert [orphan for orphan in orphans if is_running(orphan)] == []
+
+
+def is_running(process: psutil.Process) -> bool:
+    """Whether a process does anything, be it only that nobody has asked how it ended."""
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

@@ -56,7 +56,8 @@ def test_battles_are_told_the_same_beside_frames_and_floods_on_stdout_and_stderr
         async with ControllerRegistry(noisy) as registry:
             (controller,) = registry._ready()
             assert await record_all(registry, BATTLES) == undisturbed
-            assert (registry.counters.deaths, registry.counters.battles_moved) == (0, 0)
+            counters = registry.stats()["counters"]
+            assert (counters["deaths"], counters["battles_moved"]) == (0, 0)
             assert controller._process is not None
             printed = controller._process.output_tail
             assert len(printed) <= KEPT

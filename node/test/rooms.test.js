@@ -1,0 +1,280 @@
+'use strict';
+/** The commands on rooms: what each is answered, what is refused, and rooms that are played again. */
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const { Refusal } = require('../lib/refusal');
+const { Rooms } = require('../lib/rooms');
+const { OLD, RANDOM, TRAPS, copied, opening, parsed, play, policies, simulator } = require('./battles');
+
+/**
+ * @typedef {import('../lib/rooms').Command} Command
+ * @typedef {import('../lib/room').Room} Room
+ */
+
+const rooms = () => new Rooms(simulator);
+
+/**
+ * @param {Rooms} there
+ * @param {Record<string, any>} command
+ * @returns {import('./battles').Frame} what the answer carries
+ */
+function run(there, command) {
+  return parsed(there.run(/** @type {Command} */ ({ id: 1, ...command }))());
+}
+
+/**
+ * @param {Rooms} there
+ * @param {Record<string, any>} command
+ * @param {string} code
+ * @param {RegExp} [message]
+ */
+function refused(there, command, code, message = /./) {
+  const before = [...there.rooms.keys()];
+  assert.throws(
+    () => run(there, command),
+    (error) => {
+      assert.ok(error instanceof Refusal, `threw ${error}`);
+      assert.equal(error.code, code);
+      assert.match(error.message, message);
+      return true;
+    },
+  );
+  assert.deepEqual([...there.rooms.keys()], before);
+}
+
+/**
+ * @param {string} room
+ * @param {{format: string, team: string | undefined}} battle
+ * @param {Parameters<typeof opening>[1]} [options]
+ */
+function open(room, battle = OLD, options) {
+  const { format, seed, players } = opening(battle, options);
+  return { op: 'open', room, format, seed, ...players };
+}
+
+/**
+ * @param {Rooms} there
+ * @param {string} tag
+ */
+function find(there, tag) {
+  return /** @type {Room} */ (there.rooms.get(tag));
+}
+
+/**
+ * What Python writes down: the moves that were accepted, or refused and asked again.
+ * @param {ReturnType<typeof play>} frames
+ */
+function journal(frames) {
+  return frames.map(({ choice }) => ['choose', choice.slice(0, 2), choice.slice(3)]);
+}
+
+// Commands
+
+test('a command that there is not is refused, whatever objects have of themselves', () => {
+  const there = rooms();
+  for (const op of ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'eval', '', 'Open', 'open ']) {
+    refused(there, { op, room: 'a' }, 'unknown_op', /^unknown op/);
+  }
+  for (const op of [undefined, null, 5, {}, ['open'], { toString: 'open' }]) {
+    refused(there, { op, room: 'a' }, 'unknown_op');
+  }
+  refused(there, { op: 'x'.repeat(1e6) }, 'unknown_op', /^.{0,200}$/);
+});
+
+test('a battle is opened, played and gone', () => {
+  const there = rooms();
+  const { teams, p1, p2, end } = run(there, open('a'));
+  assert.deepEqual(teams, [null, null]);
+  assert.equal(end, undefined);
+  assert.deepEqual([p1?.rqid, p2?.rqid], [1, 2]);
+  assert.match(p1?.text ?? '', /^\|player\|p1\|Ash\|/m);
+  assert.deepEqual(run(there, { op: 'choose', room: 'a', side: 'p1', choice: 'move 1', rqid: 1 }), {});
+  const turn = run(there, { op: 'choose', room: 'a', side: 'p2', choice: 'move 1', rqid: 2 });
+  assert.match(turn.p1?.text ?? '', /^\|move\|p2a/m);
+  assert.equal(run(there, { op: 'forfeit', room: 'a', side: 'p2' }).end.winner, 'p1');
+  assert.equal(there.rooms.size, 0);
+  refused(there, { op: 'choose', room: 'a', side: 'p1', choice: 'move 1', rqid: 3 }, 'unknown_room', /no room a/);
+});
+
+test('a room has one battle', () => {
+  const there = rooms();
+  run(there, open('a'));
+  refused(there, open('a'), 'room_exists', /a room a already/);
+  run(there, open('b'));
+  refused(there, { op: 'fork', room: 'a', as: 'b' }, 'room_exists', /a room b already/);
+  refused(there, { op: 'fork', room: 'a', as: 'a' }, 'room_exists');
+});
+
+test('a room is named by a text, even by one that objects know', () => {
+  const there = rooms();
+  for (const room of ['__proto__', 'constructor', 'battle é🐉']) {
+    refused(there, { op: 'close', room }, 'unknown_room');
+    run(there, open(room));
+    assert.deepEqual(run(there, { op: 'close', room }), {});
+  }
+  for (const room of [undefined, null, 5, '', {}, 'x'.repeat(201)]) {
+    for (const op of ['open', 'choose', 'forfeit', 'close']) refused(there, { ...open('a'), op, room }, 'bad_field', /room/);
+    refused(there, { op: 'fork', room: 'a', as: room }, 'bad_field', /as/);
+  }
+});
+
+test('every command but three needs a room that is there', () => {
+  const there = rooms();
+  const fields = { side: 'p1', choice: 'move 1', rqid: 1, as: 'b' };
+  for (const op of ['choose', 'forfeit', 'fork', 'close']) refused(there, { op, room: 'a', ...fields }, 'unknown_room');
+});
+
+test('the fields of a choice are checked before it is made', () => {
+  const there = rooms();
+  run(there, open('a'));
+  const choice = { op: 'choose', room: 'a', side: 'p1', choice: 'move 1', rqid: 1 };
+  refused(there, { ...choice, side: 'p3' }, 'bad_field', /side/);
+  refused(there, { ...choice, choice: 5 }, 'bad_field', /choice/);
+  refused(there, { ...choice, choice: 'move 1\n>eval 1' }, 'invalid', /control/);
+  refused(there, { ...choice, rqid: '1' }, 'bad_field', /rqid/);
+  refused(there, { ...choice, rqid: 2 }, 'stale');
+  refused(there, { ...choice, choice: 'move 9' }, 'invalid', /Invalid choice/);
+  refused(there, { op: 'forfeit', room: 'a', side: 'both' }, 'bad_field', /side/);
+  assert.equal(there.take('a'), '');
+  assert.deepEqual(run(there, choice), {});
+});
+
+test('what a refusal reveals can be taken', () => {
+  const there = rooms();
+  run(there, open('a', TRAPS));
+  const room = find(there, 'a');
+  const chooser = policies();
+  for (;;) {
+    const before = room.rqid;
+    const frame = play(room, chooser, 1)[0];
+    if (frame.refused) {
+      assert.equal(room.rqid, before + 1);
+      break;
+    }
+  }
+  room.askAgain();
+  assert.notEqual(there.take('a'), '');
+  assert.equal(there.take('a'), '');
+  assert.equal(there.take('b'), '');
+  assert.equal(there.take(undefined), '');
+});
+
+test('a room that the simulator broke is dropped', () => {
+  const there = rooms();
+  run(there, open('a'));
+  run(there, open('b'));
+  there.drop('a');
+  there.drop('c');
+  there.drop(undefined);
+  assert.deepEqual([...there.rooms.keys()], ['b']);
+});
+
+test('a ping says how the process is', () => {
+  const there = rooms();
+  run(there, open('a'));
+  const vitals = /** @type {any} */ (run(there, { op: 'ping' }));
+  assert.equal(vitals.rooms, 1);
+  assert.ok(vitals.rss > 1e7 && vitals.heap > 1e6 && vitals.cpu > 0);
+});
+
+test('a warm-up leaves no room behind', () => {
+  const there = rooms();
+  const vitals = /** @type {any} */ (run(there, { op: 'warm', format: 'gen1randombattle', battles: 1 }));
+  assert.equal(vitals.rooms, 0);
+  refused(there, { op: 'warm', format: 5, battles: 1 }, 'bad_field', /format/);
+  refused(there, { op: 'warm', format: 'gen1randombattle', battles: 'x' }, 'bad_field', /battles/);
+});
+
+// What cannot start
+
+test('a battle that cannot be is rejected', () => {
+  const there = rooms();
+  const battle = open('a');
+  refused(there, { ...battle, format: 'gen1nosuch' }, 'rejected', /Unrecognized format/);
+  refused(there, { ...battle, format: '__proto__' }, 'rejected');
+  refused(there, { ...battle, format: 'gen1randombattle@@@No Such Rule' }, 'rejected');
+  refused(there, { ...battle, format: 'gen9freeforallrandombattle' }, 'rejected', /4 players; rooms have two sides/);
+  refused(there, { ...battle, format: 5 }, 'bad_field', /format/);
+  refused(there, { ...battle, seed: '1,2,3' }, 'rejected', /not a seed/);
+  refused(there, { ...battle, p1: { ...battle.p1, seed: undefined } }, 'rejected', /not a seed/);
+  refused(there, { ...battle, p2: null }, 'bad_field', /p2/);
+  refused(there, { ...battle, p2: { ...battle.p2, name: 'Ash' } }, 'rejected', /both players are called "Ash"/);
+  refused(there, { ...battle, replay: 'x' }, 'bad_field', /replay/);
+  refused(there, { ...battle, replay: [['open', 'p1', '']] }, 'bad_field', /unknown move/);
+});
+
+test('a team is validated, and comes back as it was packed', () => {
+  const there = rooms();
+  const team = 'Garchomp @ Leftovers\nAbility: Rough Skin\nTera Type: Fire\nEVs: 252 Spe\nJolly Nature\n- Earthquake\n';
+  const battle = open('a', { format: 'gen9ou', team });
+  assert.equal(run(there, battle).teams[0], 'Garchomp||Leftovers|RoughSkin|Earthquake|Jolly|,,,,,252|||||,,,,,Fire');
+  const illegal = team.replace('Rough Skin', 'Wonder Guard');
+  const other = open('b', { format: 'gen9ou', team });
+  refused(there, { ...other, p2: { ...other.p2, team: illegal } }, 'rejected', /team of p2 is not legal:\n.*Wonder Guard/);
+  refused(there, { ...other, p1: { ...other.p1, team: '' } }, 'rejected', /team of p1 cannot be read/);
+  refused(there, { ...other, p1: { ...other.p1, team: null } }, 'rejected', /needs a team for p1/);
+});
+
+// Rooms that are played again
+
+for (const battle of [RANDOM, TRAPS]) {
+  test(`a replayed room of ${battle.format} is where the live one is, and goes on the same way`, () => {
+    for (const choices of [0, 1, 8, 17]) {
+      const there = rooms();
+      const live = open('live', battle);
+      const { teams } = run(there, live);
+      const chooser = policies();
+      const moves = journal(play(find(there, 'live'), chooser, choices));
+      const replay = {
+        ...live,
+        room: 'again',
+        replay: moves,
+        p1: { ...live.p1, team: teams[0] },
+        p2: { ...live.p2, team: teams[1] },
+      };
+      // What was said the first time is not said again.
+      assert.deepEqual(run(there, replay), { teams });
+      const [original, again] = [find(there, 'live'), find(there, 'again')];
+      assert.equal(again.rqid, original.rqid);
+      for (const id of /** @type {const} */ (['p1', 'p2'])) assert.deepEqual(again.seats[id], original.seats[id]);
+      const chooserAgain = copied(chooser);
+      const frames = play(original, chooser, 30);
+      assert.ok(frames.length > 10);
+      assert.deepEqual(play(again, chooserAgain, 30), frames);
+    }
+  });
+}
+
+test('a replayed room asks its open requests again if it is told to', () => {
+  const there = rooms();
+  const first = run(there, open('live'));
+  const replay = { ...open('again'), replay: [['choose', 'p1', 'move 1']], ask: true };
+  const { p1, p2 } = run(there, replay);
+  assert.equal(p1, undefined);
+  assert.deepEqual(p2, { ...first.p2, text: '' });
+});
+
+test('a replayed room whose battle is over says so and is gone', () => {
+  const there = rooms();
+  const replay = [['choose', 'p1', 'move 1'], ['choose', 'p2', 'move 1'], ['forfeit', 'p1', '']];
+  const { p1, end } = run(there, { ...open('again'), replay });
+  assert.equal(p1, undefined);
+  assert.deepEqual(end, { winner: 'p2', turns: 2, reason: 'forfeit' });
+  assert.equal(there.rooms.size, 0);
+});
+
+// Copies
+
+test('a copy is a room of its own, and is asked what is open', () => {
+  const there = rooms();
+  const first = run(there, open('a'));
+  run(there, { op: 'choose', room: 'a', side: 'p2', choice: 'move 1', rqid: 2 });
+  const copy = run(there, { op: 'fork', room: 'a', as: 'b' });
+  assert.deepEqual(copy, { p1: { ...first.p1, text: '' } });
+  const chosen = { op: 'choose', side: 'p1', choice: 'move 1', rqid: 1 };
+  assert.deepEqual(run(there, { ...chosen, room: 'b' }), run(there, { ...chosen, room: 'a' }));
+  run(there, { op: 'close', room: 'a' });
+  assert.equal(run(there, { op: 'forfeit', room: 'b', side: 'p1' }).end.winner, 'p2');
+  assert.equal(there.rooms.size, 0);
+});

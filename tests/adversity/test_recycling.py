@@ -1,0 +1,253 @@
+"""Controllers are replaced while battles run, and nobody notices but the counters."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from bridge import BattleRoom, BridgeConfig, ControllerRegistry
+from bridge.controller import Controller, ControllerState
+from bridge.workload import policies_for
+from tests.conftest import controllers, until
+from tests.recording import Recorder, Recording, record
+
+pytestmark = pytest.mark.timeout(90)
+
+HOARD = Path(__file__).parent / "faults" / "hoard.js"
+FORMATS = ("gen1randombattle", "gen91v1factory", "gen9randombattle", "gen91v1factory")
+BATTLES = [(FORMATS[number % len(FORMATS)], number) for number in range(24)]
+AT_ONCE = 6
+
+
+@dataclass
+class Calm:
+    """What the battles are like on one controller that stays, and the memory that it then has."""
+
+    recordings: list[Recording]
+    megabytes: int
+
+
+@pytest.fixture(scope="module")
+def calm() -> Calm:
+    async def main() -> Calm:
+        async with ControllerRegistry(pool=1, warmup_battles=0) as registry:
+            (controller,) = registry._ready()
+            recordings = await play(registry)
+            answer = await controller.ask("ping")
+            return Calm(recordings, answer["rss"] // 1_000_000)
+
+    return asyncio.run(main())
+
+
+@pytest.fixture
+def restless(settings: BridgeConfig) -> BridgeConfig:
+    """Two controllers that are replaced for no reason yet, but then at once."""
+    return settings.replace(
+        pool=2,
+        heartbeat=0.1,
+        response_timeout=10.0,
+        recycle_battles=0,
+        recycle_memory_mb=0,
+        recycle_age=0.0,
+        recycle_jitter=0.0,
+    )
+
+
+async def play(registry: ControllerRegistry) -> list[Recording]:
+    """Plays all battles, some at a time, and records them."""
+    recordings: dict[int, Recording] = {}
+    numbers = iter(range(len(BATTLES)))
+
+    async def keep_playing(some: Iterable[int]) -> None:
+        for number in some:
+            recordings[number] = await record(registry, *BATTLES[number])
+
+    await asyncio.gather(*(keep_playing(numbers) for _ in range(AT_ONCE)))
+    return [recordings[number] for number in range(len(BATTLES))]
+
+
+def counters(registry: ControllerRegistry) -> dict[str, Any]:
+    found: dict[str, Any] = registry.stats(round_trips=False)["counters"]
+    return found
+
+
+class Census:
+    """Looks again and again which processes there are."""
+
+    def __init__(self, registry: ControllerRegistry) -> None:
+        self.seen: set[int] = set()
+        self._registry = registry
+        self._before = controllers()
+        self._task = asyncio.ensure_future(self._count())
+
+    async def _count(self) -> None:
+        pool = self._registry.config.pool
+        while True:
+            there = controllers() - self._before
+            self.seen |= {process.pid for process in there}
+            stats = self._registry.stats(round_trips=False)
+            draining = [c for c in stats["controllers"] if c["state"] == "draining"]
+            # In each place one that works and one that is to replace it.
+            assert len(there) <= 2 * pool + len(draining), stats["controllers"]
+            assert stats["pool"]["ready"] <= pool
+            await asyncio.sleep(0.05)
+
+    async def close(self) -> None:
+        """Ends the count; raises what it found wrong."""
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        if not self._task.cancelled():
+            self._task.result()
+
+
+async def play_and_count(config: BridgeConfig, calm: Calm) -> tuple[dict[str, Any], set[int]]:
+    """Plays all battles and checks them; returns the counters and the processes that came by."""
+    async with ControllerRegistry(config) as registry:
+        census = Census(registry)
+        recordings = await play(registry)
+        assert registry._pool is not None
+        found = counters(registry)
+        await until(lambda: not registry._pool or not registry._pool._draining)
+        await census.close()
+        assert recordings == calm.recordings
+    assert not any(map(psutil.pid_exists, census.seen))
+    assert found["battles_ended"] == len(BATTLES)
+    assert (found["deaths"], found["failed_starts"], found["battles_poisoned"]) == (0, 0, 0)
+    return found, census.seen
+
+
+@pytest.mark.parametrize("drain_timeout", [20.0, 0.0], ids=["drained", "moved"])
+async def test_by_battles(restless: BridgeConfig, calm: Calm, drain_timeout: float) -> None:
+    config = restless.replace(recycle_battles=6, drain_timeout=drain_timeout)
+    found, seen = await play_and_count(config, calm)
+    assert found["recycled"].keys() == {"battles"}
+    assert len(seen) > 2
+    assert (found["battles_moved"] > 0) == (drain_timeout == 0)
+    # Whoever was recycled had so many battles, and each was somewhere once more when it moved.
+    recycled = found["recycled"]["battles"]
+    assert 2 <= recycled <= (len(BATTLES) + found["battles_moved"]) / 6
+
+
+async def test_by_memory(restless: BridgeConfig, calm: Calm) -> None:
+    config = restless.replace(
+        recycle_memory_mb=calm.megabytes + 150,
+        node_arguments=("--require", str(HOARD)),
+        drain_timeout=20.0,
+    )
+    found, seen = await play_and_count(config, calm)
+    assert found["recycled"].keys() == {"memory"}
+    assert len(seen) > 2
+    # It takes four battles to hoard as much.
+    assert 1 <= found["recycled"]["memory"] <= len(BATTLES) / 4
+
+
+async def test_by_age(restless: BridgeConfig, calm: Calm) -> None:
+    found, seen = await play_and_count(restless.replace(recycle_age=1.0, drain_timeout=20.0), calm)
+    assert found["recycled"].keys() == {"age"}
+    assert found["recycled"]["age"] >= 2
+    assert len(seen) > 2
+
+
+async def recycle(registry: ControllerRegistry) -> Controller:
+    """Has the only controller of a pool replaced, and returns the one that drains."""
+    (former,) = registry._ready()
+    assert registry._pool is not None
+    (berth,) = registry._pool._berths
+    berth.recycle = "battles"
+    berth.attention.set()
+    await until(lambda: former.state is not ControllerState.READY)
+    return former
+
+
+async def hold(registry: ControllerRegistry, number: int) -> tuple[BattleRoom, Recorder]:
+    """A battle that has begun, and that nobody goes on with for now."""
+    name, seed = BATTLES[number]
+    room = await registry.open(name, seed=seed)
+    recorder = Recorder(room, policies_for(seed))
+    await recorder.play(rounds=2)
+    return room, recorder
+
+
+async def test_a_room_that_does_not_end_in_time_moves_and_goes_on_as_it_would_have(
+    restless: BridgeConfig, calm: Calm
+) -> None:
+    async with ControllerRegistry(restless, pool=1, drain_timeout=0.2) as registry:
+        held = {number: await hold(registry, number) for number in (0, 2)}
+        waiting = asyncio.ensure_future(held[0][0].p1.next())
+        waiting.cancel()
+        former = await recycle(registry)
+        pid = former.pid
+        await until(lambda: former.state is ControllerState.DEAD)
+        assert counters(registry)["battles_moved"] == 2
+        for number, (room, recorder) in held.items():
+            assert room.controller is registry._ready()[0]
+            assert await recorder.play() == calm.recordings[number]
+        assert not psutil.pid_exists(pid)
+        assert counters(registry)["recycled"] == {"battles": 1}
+        assert counters(registry)["deaths"] == 0
+
+
+async def test_a_room_that_ends_in_time_is_left_where_it_is(
+    restless: BridgeConfig, calm: Calm
+) -> None:
+    async with ControllerRegistry(restless, pool=1, drain_timeout=60.0) as registry:
+        room, recorder = await hold(registry, 0)
+        former = await recycle(registry)
+        newcomer = await registry.open("gen1randombattle")
+        assert newcomer.controller is not former
+        assert room.controller is former
+        assert await recorder.play() == calm.recordings[0]
+        await until(lambda: former.state is ControllerState.DEAD)
+        await newcomer.close()
+        assert counters(registry)["battles_moved"] == 0
+
+
+async def test_a_controller_that_dies_while_it_drains_loses_no_battle(
+    restless: BridgeConfig, calm: Calm
+) -> None:
+    async with ControllerRegistry(restless, pool=1, drain_timeout=60.0) as registry:
+        _, recorder = await hold(registry, 0)
+        former = await recycle(registry)
+        assert former.state is ControllerState.DRAINING
+        os.kill(former.pid, signal.SIGKILL)
+        assert await recorder.play() == calm.recordings[0]
+        found = counters(registry)
+        assert (found["deaths"], found["battles_moved"], found["starts"]) == (1, 1, 2)
+
+
+async def test_a_controller_that_dies_while_it_is_to_be_recycled_is_replaced_once(
+    restless: BridgeConfig, calm: Calm
+) -> None:
+    async with ControllerRegistry(restless, pool=1) as registry:
+        _, recorder = await hold(registry, 0)
+        (former,) = registry._ready()
+        recycling = asyncio.ensure_future(recycle(registry))
+        await until(lambda: counters(registry)["starts"] == 2)
+        os.kill(former.pid, signal.SIGKILL)
+        assert await recycling is former
+        assert await recorder.play() == calm.recordings[0]
+        found = counters(registry)
+        assert (found["deaths"], found["starts"], found["recycled"]) == (1, 2, {})
+
+
+async def test_closing_ends_those_that_drain_and_those_that_start(
+    restless: BridgeConfig,
+) -> None:
+    before = controllers()
+    async with ControllerRegistry(restless, pool=1, drain_timeout=60.0) as registry:
+        await hold(registry, 0)
+        await recycle(registry)
+        recycling = asyncio.ensure_future(recycle(registry))
+        await until(lambda: counters(registry)["starts"] == 3)
+        assert len(controllers() - before) == 3
+        await registry.close(drain=False)
+        recycling.cancel()
+    assert controllers() == before

@@ -1,0 +1,517 @@
+"""The life of a battle: reading, choosing, forfeiting, ending, closing, forking, resuming."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import signal
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from bridge import BattleRoom, BridgeConfig, ControllerRegistry, Player, Result
+from bridge.errors import PoolExhausted, RoomClosed, StaleChoice
+from bridge.journal import Journal
+from bridge.room import RoomState
+from bridge.workload import policies_for
+from tests.recording import Recorder, Recording, Tape, record
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+
+FORMAT = "gen1randombattle"
+SEED = 3
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", name="registry")
+async def two_controllers(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[ControllerRegistry]:
+    config = BridgeConfig(
+        pool=2,
+        rooms_per_controller=3,
+        open_timeout=20,
+        warmup_battles=0,
+        poison_folder=tmp_path_factory.mktemp("poisoned"),
+    )
+    async with ControllerRegistry(config) as registry:
+        yield registry
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def undisturbed(registry: ControllerRegistry) -> Recording:
+    return await record(registry, FORMAT, SEED)
+
+
+@pytest_asyncio.fixture(autouse=True, loop_scope="module")
+async def no_room_is_left(registry: ControllerRegistry) -> AsyncIterator[None]:
+    yield
+    assert registry.stats()["pool"]["rooms"] == 0
+    assert [controller.load for controller in registry._ready()] == [0, 0]
+    for controller in registry._ready():
+        assert (await controller.ask("ping"))["rooms"] == 0
+
+
+def joined(first: Tape, second: Tape) -> Tape:
+    return Tape(first.lines + second.lines, first.requests + second.requests)
+
+
+# Reading and ending
+
+
+async def test_each_side_is_told_what_it_may_see_and_asked_what_to_do(
+    registry: ControllerRegistry,
+) -> None:
+    async with await registry.open(FORMAT, seed=SEED, p1="Red", p2="Blue") as room:
+        for side, name in ((room.p1, "Red"), (room.p2, "Blue")):
+            update = await side.next()
+            assert update is not None
+            assert update.must_choose
+            assert update.rqid == side.rqid
+            assert update.request is not None
+            assert update.request["side"]["name"] == side.name == name
+            assert "|player|p1|Red||" in update.lines
+        assert room.state is RoomState.PLAYING
+
+
+async def test_a_side_sees_its_own_numbers_and_of_the_other_only_a_share(
+    undisturbed: Recording,
+) -> None:
+    def conditions(tape: Tape, owner: str) -> set[str]:
+        switches = (line.split("|") for line in tape.lines if line.startswith(f"|switch|{owner}a"))
+        return {fields[4].split("/")[-1].split(" ")[0] for fields in switches}
+
+    assert conditions(undisturbed.p1, "p2") == conditions(undisturbed.p2, "p1") == {"100"}
+    assert "100" not in conditions(undisturbed.p1, "p1") | conditions(undisturbed.p2, "p2")
+    assert not any(line.startswith("|split|") for line in undisturbed.p1.lines)
+
+
+async def test_updates_can_be_iterated_until_the_end(registry: ControllerRegistry) -> None:
+    room = await registry.open(FORMAT, seed=SEED)
+    first, second = policies_for(SEED)
+    heard = []
+
+    async def play_the_second_side() -> None:
+        async for update in room.p2:
+            if update.must_choose and update.request is not None:
+                await room.p2.choose(second.choose(update.request), rqid=update.rqid)
+
+    playing = asyncio.ensure_future(play_the_second_side())
+    async for update in room.p1:
+        heard += update.lines
+        if update.must_choose and update.request is not None:
+            await room.p1.choose(first.choose(update.request), rqid=update.rqid)
+    await playing
+    assert any(line.startswith("|win|") for line in heard)
+    assert await room.p1.next() is None
+    assert await room.p2.next() is None
+
+
+async def test_the_result_names_the_winner_and_the_last_turn(undisturbed: Recording) -> None:
+    assert undisturbed.result is not None
+    winner = {"p1": "Player 1", "p2": "Player 2"}[str(undisturbed.result.winner)]
+    turns = [int(line[6:]) for line in undisturbed.p1.lines if line.startswith("|turn|")]
+    assert undisturbed.p1.lines[-1] == undisturbed.p2.lines[-1] == f"|win|{winner}"
+    assert undisturbed.result == Result(undisturbed.result.winner, turns[-1], "win")
+
+
+async def test_many_may_wait_for_the_result(registry: ControllerRegistry) -> None:
+    room = await registry.open(FORMAT, seed=SEED)
+    waiting = [asyncio.ensure_future(room.result()) for _ in range(3)]
+    await asyncio.sleep(0)
+    waiting.pop().cancel()
+    await room.p2.forfeit()
+    results = await asyncio.gather(*waiting)
+    assert results == [Result("p1", 1, "forfeit")] * 2
+
+
+@pytest.mark.parametrize(("battle_format", "turns"), [(FORMAT, 1), ("gen9bssfactory", 0)])
+@pytest.mark.parametrize(("loser", "winner"), [("p1", "p2"), ("p2", "p1")])
+async def test_a_side_may_forfeit_at_any_time_even_before_the_first_turn(
+    registry: ControllerRegistry, battle_format: str, turns: int, loser: str, winner: str
+) -> None:
+    room = await registry.open(battle_format, seed=SEED)
+    await getattr(room, loser).forfeit()
+    assert await room.result() == Result(winner, turns, "forfeit")  # type: ignore[arg-type]
+    for side in (room.p1, room.p2):
+        lines = [line async for update in side for line in update.lines]
+        assert f"|win|{getattr(room, winner).name}" in lines
+        assert any("forfeited" in line for line in lines)
+
+
+async def test_a_choice_in_flight_when_the_other_side_gives_up_is_stale(
+    registry: ControllerRegistry,
+) -> None:
+    room = await registry.open(FORMAT, seed=SEED)
+    giving_up = asyncio.ensure_future(room.p1.forfeit())
+    await asyncio.sleep(0)
+    with pytest.raises(StaleChoice):
+        await room.p2.choose("move 1")
+    await giving_up
+    assert await room.result() == Result("p2", 1, "forfeit")
+
+
+async def test_only_one_may_wait_for_the_next_update_of_a_side(
+    registry: ControllerRegistry,
+) -> None:
+    async with await registry.open(FORMAT, seed=SEED) as room:
+        await room.p1.next()
+        waiting = asyncio.ensure_future(room.p1.next())
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="already waits"):
+            await room.p1.next()
+        waiting.cancel()
+
+
+# Closing
+
+
+async def test_closing_twice_or_at_once_is_closing(registry: ControllerRegistry) -> None:
+    room = await registry.open(FORMAT, seed=SEED)
+    await asyncio.gather(room.close(), room.close(), room.close())
+    await room.close()
+    assert room.state is RoomState.CLOSED
+    ended = await registry.open(FORMAT, seed=SEED)
+    await ended.p1.forfeit()
+    await ended.close()
+    assert ended.state is RoomState.ENDED
+
+
+async def test_who_waits_on_a_room_that_is_closed_is_told(registry: ControllerRegistry) -> None:
+    room = await registry.open(FORMAT, seed=SEED)
+    for side in (room.p1, room.p2):
+        await side.next()
+    waiting = [
+        asyncio.ensure_future(room.p1.next()),
+        asyncio.ensure_future(room.p2.next()),
+        asyncio.ensure_future(room.result()),
+    ]
+    choosing = room.p1.choose("move 1")
+    await asyncio.sleep(0)
+    await room.close()
+    for outcome in await asyncio.gather(*waiting, choosing, return_exceptions=True):
+        assert isinstance(outcome, RoomClosed)
+        assert outcome.room == room.tag
+
+
+# Forking
+
+
+async def begun(registry: ControllerRegistry, rounds: int = 4) -> tuple[BattleRoom, Recorder]:
+    room = await registry.open(FORMAT, seed=SEED)
+    recorder = Recorder(room, policies_for(SEED))
+    await recorder.play(rounds)
+    return room, recorder
+
+
+async def test_a_fork_with_unread_updates_plays_on_like_the_original(
+    registry: ControllerRegistry, undisturbed: Recording
+) -> None:
+    room, recorder = await begun(registry)
+    fork = await room.fork()
+    assert fork.tag != room.tag
+    copied = Recorder(fork, recorder.policies)
+    head = Recording(
+        Tape(recorder.recording.p1.lines[:], recorder.recording.p1.requests[:]),
+        Tape(recorder.recording.p2.lines[:], recorder.recording.p2.requests[:]),
+    )
+    assert await recorder.play() == undisturbed
+    tail = await copied.play()
+    assert joined(head.p1, tail.p1) == undisturbed.p1
+    assert joined(head.p2, tail.p2) == undisturbed.p2
+    assert tail.result == undisturbed.result
+
+
+async def test_a_fork_is_asked_again_what_the_original_has_read_but_not_answered(
+    registry: ControllerRegistry,
+) -> None:
+    room, _ = await begun(registry)
+    read = [await room.p1.next(), await room.p2.next()]
+    fork = await room.fork()
+    asked = [await fork.p1.next(), await fork.p2.next()]
+    for before, after in zip(read, asked, strict=True):
+        assert before is not None
+        assert after is not None
+        assert after.text == ""
+        assert (after.rqid, after.request) == (before.rqid, before.request)
+        assert before.text != ""
+    await fork.close()
+    await room.close()
+
+
+async def test_a_fork_in_the_middle_of_a_turn_keeps_the_choice_of_the_side_that_has_chosen(
+    registry: ControllerRegistry,
+) -> None:
+    room, _ = await begun(registry)
+    for side in (room.p1, room.p2):
+        await side.next()
+    await room.p1.choose("default")
+    fork = await room.fork()
+    with pytest.raises(StaleChoice, match="already answered"):
+        await fork.p1.choose("default")
+    policies = policies_for(SEED)
+    played = []
+    for each in (room, fork):
+        await each.p2.choose("default")
+        if each is fork:
+            asked = await fork.p2.next()
+            assert asked is not None
+            assert asked.text == ""
+        fresh = tuple(policies_for(SEED))
+        played.append(await Recorder(each, (fresh[0], fresh[1])).play())
+    assert played[0] == played[1]
+    assert policies is not None
+
+
+async def test_a_fork_and_its_original_go_their_own_ways(
+    registry: ControllerRegistry, undisturbed: Recording
+) -> None:
+    room, recorder = await begun(registry)
+    forks = [await room.fork() for _ in range(2)]
+    others = [await Recorder(fork, policies_for(100 + n)).play() for n, fork in enumerate(forks)]
+    assert others[0].p1 != others[1].p1
+    assert await recorder.play() == undisturbed
+
+
+async def test_a_fork_of_a_fork_is_a_fork(
+    registry: ControllerRegistry, undisturbed: Recording
+) -> None:
+    room, recorder = await begun(registry)
+    fork = await room.fork()
+    second = await fork.fork()
+    await room.close()
+    await fork.close()
+    tail = await Recorder(second, recorder.policies).play()
+    assert tail.result == undisturbed.result
+    assert joined(recorder.recording.p2, tail.p2) == undisturbed.p2
+
+
+async def test_a_fork_while_choices_are_in_flight_comes_after_them(
+    registry: ControllerRegistry, undisturbed: Recording
+) -> None:
+    room = await registry.open(FORMAT, seed=SEED)
+    policies = policies_for(SEED)
+    updates = [await room.p1.next(), await room.p2.next()]
+    for side, policy, update in zip((room.p1, room.p2), policies, updates, strict=True):
+        assert update is not None
+        assert update.request is not None
+        side.choose(policy.choose(update.request), rqid=update.rqid)
+    fork = await room.fork()
+    assert len(fork.journal.moves) == 2
+    await room.close()
+    tail = await Recorder(fork, policies).play()
+    assert tail.result == undisturbed.result
+    assert undisturbed.p1.lines[-len(tail.p1.lines) :] == tail.p1.lines
+
+
+async def test_a_fork_on_a_full_controller_goes_elsewhere(
+    registry: ControllerRegistry, undisturbed: Recording
+) -> None:
+    room, recorder = await begun(registry)
+    assert room.controller is not None
+    forks = [await room.fork() for _ in range(2)]
+    assert {fork.controller for fork in forks} == {room.controller}
+    elsewhere = await room.fork()
+    assert elsewhere.controller not in (None, room.controller)
+    for fork in (elsewhere, *forks):
+        tail = await Recorder(fork, recorder.policies).play()
+        assert tail.result == undisturbed.result
+        assert joined(recorder.recording.p1, tail.p1) == undisturbed.p1
+    await room.close()
+
+
+async def test_a_fork_when_all_places_are_taken_waits_and_then_says_so(
+    settings: BridgeConfig,
+) -> None:
+    async with ControllerRegistry(settings, rooms_per_controller=2, open_timeout=0.3) as registry:
+        room, recorder = await begun(registry)
+        other = await registry.open(FORMAT, seed=SEED)
+        with pytest.raises(PoolExhausted):
+            await room.fork()
+        assert registry.stats()["pool"]["rooms"] == 2
+        forking = asyncio.ensure_future(room.fork())
+        await asyncio.sleep(0)
+        await other.close()
+        fork = await forking
+        policies = recorder.policies
+        assert await Recorder(fork, policies).play() is not None
+        await room.close()
+
+
+@pytest.mark.parametrize("name", ["[Side:p2]", "[Side]", "[Pokemon:p1a]", "[Pokemon", "[Battle]"])
+async def test_a_name_that_looks_like_a_reference_survives_a_fork(
+    registry: ControllerRegistry, undisturbed: Recording, name: str
+) -> None:
+    room = await registry.open(FORMAT, seed=SEED, p1=name)
+    recorder = Recorder(room, policies_for(SEED))
+    await recorder.play(4)
+    fork = await room.fork()
+    tail = await Recorder(fork, recorder.policies).play()
+    assert tail.result == undisturbed.result
+    for before, after in zip(
+        undisturbed.p2.lines[-len(tail.p2.lines) :], tail.p2.lines, strict=True
+    ):
+        assert after == before.replace("Player 1", name)
+    await room.close()
+
+
+async def test_a_fork_keeps_custom_rules(registry: ControllerRegistry) -> None:
+    rules = "gen9randombattle@@@Inverse Mod,Scalemons Mod"
+    expected = await record(registry, rules, SEED)
+    room = await registry.open(rules, seed=SEED)
+    recorder = Recorder(room, policies_for(SEED))
+    await recorder.play(3)
+    fork = await room.fork()
+    tail = await Recorder(fork, recorder.policies).play()
+    assert joined(recorder.recording.p1, tail.p1) == expected.p1
+    assert tail.result == expected.result
+    await room.close()
+
+
+async def test_a_fork_and_its_original_survive_their_controller(
+    settings: BridgeConfig, undisturbed: Recording
+) -> None:
+    async with ControllerRegistry(settings) as registry:
+        room, recorder = await begun(registry)
+        fork = await room.fork()
+        copied = Recorder(fork, recorder.policies)
+        head = Tape(recorder.recording.p1.lines[:], recorder.recording.p1.requests[:])
+        await copied.play(2)
+        assert room.controller is not None
+        os.kill(room.controller.pid, signal.SIGKILL)
+        assert await recorder.play() == undisturbed
+        tail = await copied.play()
+        assert joined(head, tail.p1) == undisturbed.p1
+        assert registry.stats()["counters"]["battles_moved"] == 2
+
+
+async def test_a_fork_that_is_asked_for_as_the_controller_dies_still_comes(
+    settings: BridgeConfig, undisturbed: Recording
+) -> None:
+    async with ControllerRegistry(settings) as registry:
+        room, recorder = await begun(registry)
+        assert room.controller is not None
+        os.kill(room.controller.pid, signal.SIGKILL)
+        fork = await room.fork()
+        tail = await Recorder(fork, recorder.policies).play()
+        assert joined(recorder.recording.p1, tail.p1) == undisturbed.p1
+        await room.close()
+
+
+# Resuming
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 7])
+async def test_a_battle_can_be_resumed_from_its_journal(
+    registry: ControllerRegistry, undisturbed: Recording, rounds: int
+) -> None:
+    room, recorder = await begun(registry, rounds)
+    text = room.journal.input_log()
+    await room.close()
+    resumed = await registry.resume(Journal.from_input_log(text))
+    assert resumed.journal.moves == room.journal.moves
+    fork = await resumed.fork()
+    tail = await Recorder(fork, recorder.policies).play()
+    assert tail.result == undisturbed.result
+    assert undisturbed.p1.lines[-len(tail.p1.lines) :] == tail.p1.lines
+    await resumed.close()
+
+
+async def test_a_journal_that_leads_to_the_end_resumes_at_the_end(
+    registry: ControllerRegistry, undisturbed: Recording
+) -> None:
+    room, recorder = await begun(registry)
+    await recorder.play()
+    resumed = await registry.resume(room.journal.copy())
+    assert await resumed.result() == undisturbed.result
+    assert resumed.state is RoomState.ENDED
+
+
+# Controllers that die
+
+
+@pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP])
+async def test_closing_a_room_whose_controller_is_dying_gives_its_place_back(
+    settings: BridgeConfig, fault: signal.Signals
+) -> None:
+    async with ControllerRegistry(settings, warmup_battles=1, response_timeout=1.0) as registry:
+        room = await registry.open(FORMAT, seed=SEED)
+        assert room.controller is not None
+        os.kill(room.controller.pid, fault)
+        async with asyncio.timeout(30):
+            await room.close()
+        assert registry.stats()["pool"]["rooms"] == 0
+        assert registry.stats()["pool"]["moving"] == 0
+
+
+async def test_a_battle_that_is_being_opened_when_its_controller_dies_is_opened_elsewhere(
+    settings: BridgeConfig, undisturbed: Recording
+) -> None:
+    async with ControllerRegistry(settings) as registry:
+        opening = asyncio.ensure_future(registry.open(FORMAT, seed=SEED))
+        await asyncio.sleep(0)
+        os.kill(registry.stats()["controllers"][0]["pid"], signal.SIGKILL)
+        room = await opening
+        assert await Recorder(room, policies_for(SEED)).play() == undisturbed
+        assert registry.stats()["counters"]["deaths"] == 1
+
+
+async def test_choices_in_flight_when_the_controller_dies_are_taken_once(
+    settings: BridgeConfig, undisturbed: Recording
+) -> None:
+    async with ControllerRegistry(settings) as registry:
+        room, recorder = await begun(registry)
+        policies = recorder.policies
+        choices = []
+        tapes = (recorder.recording.p1, recorder.recording.p2)
+        for side, policy, tape in zip((room.p1, room.p2), policies, tapes, strict=True):
+            update = await side.next()
+            assert update is not None
+            assert update.request is not None
+            tape.note(update)
+            choices.append(side.choose(policy.choose(update.request), rqid=update.rqid))
+        assert room.controller is not None
+        os.kill(room.controller.pid, signal.SIGKILL)
+        await asyncio.gather(*choices)
+        moves = len(room.journal.moves)
+        tail = await Recorder(room, policies).play()
+        assert joined(tapes[0], tail.p1) == undisturbed.p1
+        assert joined(tapes[1], tail.p2) == undisturbed.p2
+        assert len(room.journal.moves) > moves
+
+
+async def test_teams_that_were_given_are_the_same_after_a_move(settings: BridgeConfig) -> None:
+    team = "Garchomp @ Leftovers\nAbility: Rough Skin\nEVs: 252 Atk\n- Earthquake\n- Dragon Claw\n"
+    players = {"p1": Player("Red", team), "p2": Player("Blue", team)}
+    async with ControllerRegistry(settings) as registry:
+        expected = await record(registry, "gen9ou", SEED, **players)
+        room = await registry.open("gen9ou", seed=SEED, **players)
+        recorder = Recorder(room, policies_for(SEED))
+        await recorder.play(2)
+        assert room.controller is not None
+        os.kill(room.controller.pid, signal.SIGKILL)
+        assert await recorder.play() == expected
+
+
+# States
+
+
+async def test_a_room_refuses_every_transition_that_is_not_foreseen(
+    registry: ControllerRegistry,
+) -> None:
+    over = (RoomState.ENDED, RoomState.CLOSED, RoomState.FAILED)
+    forbidden = [
+        *itertools.product(over, RoomState),
+        (RoomState.PLAYING, RoomState.OPENING),
+        (RoomState.PLAYING, RoomState.PLAYING),
+        (RoomState.MOVING, RoomState.MOVING),
+    ]
+    room = await registry.open(FORMAT, seed=SEED)
+    for state, following in forbidden:
+        room.state = state
+        with pytest.raises(AssertionError, match="cannot go from"):
+            room._become(following)
+        assert room.state is state
+    room.state = RoomState.PLAYING
+    await room.close()
