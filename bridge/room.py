@@ -356,6 +356,7 @@ class BattleRoom:
     async def replay_on(self, controller: Controller) -> None:
         """Begins with a journal that was played before; returns when Node has played it again."""
         self._opened = True
+        self._asks_again = True
         self._become(RoomState.MOVING)
         self.settle_on(controller)
         await self._arrived.wait()

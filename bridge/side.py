@@ -58,12 +58,13 @@ class Table(Protocol):
 class Side:
     """One player's seat: what it is told, and what it chooses."""
 
-    __slots__ = ("_room", "_unread", "_waiter", "id", "rqid")
+    __slots__ = ("_room", "_unread", "_untold", "_waiter", "id", "rqid")
 
     def __init__(self, room: Table, side: SideId) -> None:
         self.id: SideId = side
         self._room = room
         self._unread: deque[Update] = deque()
+        self._untold = True
         self._waiter: asyncio.Future[None] | None = None
         self.rqid: int | None = None
         """The number of the side's newest request, read or not."""

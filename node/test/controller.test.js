@@ -16,6 +16,7 @@ const { FOLDER, OLD, TRAPS, opening } = require('./battles');
 
 const ENTRY = path.join(__dirname, '..', 'controller.js');
 const MAXIMUM = 100_000;
+const PATIENCE = 60_000;
 /** Prints what looks like frames, before the simulator is there and ever after. */
 const NOISE = `data:text/javascript,${encodeURIComponent(`
   const print = () => { console.log('{"ack":1}'); console.error('{"hello":{}}'); };
@@ -94,7 +95,7 @@ function open(room, id, battle = OLD) {
   return { id, op: 'open', room, format, seed, ...players };
 }
 
-describe('a controller', () => {
+describe('a controller', { timeout: PATIENCE }, () => {
   /** @type {Child} */
   let child;
   /** @type {any} */
@@ -103,7 +104,7 @@ describe('a controller', () => {
   before(async () => {
     child = new Child([], ['--import', NOISE]);
     hello = await child.next();
-  });
+  }, { timeout: PATIENCE });
   after(() => child.remove());
 
   test('says first who it is', () => {
@@ -218,7 +219,7 @@ describe('a controller', () => {
   });
 });
 
-test('a controller ends when its stdin does', async (t) => {
+test('a controller ends when its stdin does', { timeout: PATIENCE }, async (t) => {
   const child = new Child();
   t.after(() => child.remove());
   await child.next();
@@ -227,7 +228,7 @@ test('a controller ends when its stdin does', async (t) => {
   assert.equal(child.printed, '');
 });
 
-test('a controller ends when its stdin does, even while it loops, and has noted in what', async (t) => {
+test('a controller ends when its stdin does, even while it loops, and has noted in what', { timeout: PATIENCE }, async (t) => {
   const child = new Child();
   t.after(() => child.remove());
   await child.next();
@@ -240,7 +241,7 @@ test('a controller ends when its stdin does, even while it loops, and has noted 
   assert.equal(child.noted(), 77);
 });
 
-test('a controller that is told so does not stamp', async (t) => {
+test('a controller that is told so does not stamp', { timeout: PATIENCE }, async (t) => {
   const child = new Child(['--no-timing']);
   t.after(() => child.remove());
   await child.next();
