@@ -285,7 +285,10 @@ class ControllerRegistry:
                     controller.reserved -= 1
         except TimeoutError:
             raise PoolExhausted(
-                f"no place for another battle within {seconds:g} s: {self!r}"
+                f"no place for another battle within {seconds:g} s: {len(self._ready())} of "
+                f"{self.config.pool} controllers are ready, with {self.config.rooms_per_controller}"
+                f" places each, and there are {len(self._rooms)} rooms. End some, or raise pool, "
+                "rooms_per_controller or open_timeout"
             ) from None
 
     async def _promised_place(self) -> Controller:
@@ -438,6 +441,7 @@ class ControllerRegistry:
             raise
         finally:
             controller.reserved -= 1
+            self._pump()
         return copy
 
     async def _place(self, copy: BattleRoom) -> None:

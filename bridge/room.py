@@ -182,16 +182,21 @@ class BattleRoom:
         """Makes `copy`, on the same controller, a room in the same state."""
 
         def forked(command: Command, frame: Frame) -> None:
-            if self._refused(command, frame):
+            copied = frame.get("error", {}).get("code") != "unforkable"
+            if copied and self._refused(command, frame):
                 return
             assert self.controller is not None
+            self._unanswered.pop(command, None)
             if copy.is_over:
                 closing = Command("close", {"room": copy.tag}, answered=_ignore, issued=clock())
                 self.controller.send(closing)
                 return
             copy.start_as(self)
-            copy.ask_again(frame)
             self._host.adopt(copy, self.controller)
+            if copied:
+                copy.ask_again(frame)
+            else:
+                copy.settle_on(self.controller)
             command.settle()
 
         await self._ask("fork", {"room": self.tag, "as": copy.tag}, forked)

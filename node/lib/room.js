@@ -48,13 +48,22 @@ class Room {
    */
   start({ format, seed, players }) {
     this.format = format;
-    this.battle = new this.simulator.Battle({
-      formatid: /** @type {any} */ (format),
-      seed: /** @type {any} */ (seed),
-      send: this.#send,
-      p1: /** @type {any} */ (players.p1),
-      p2: /** @type {any} */ (players.p2),
-    });
+    const { Battle, PRNG } = this.simulator;
+    const { generateSeed } = PRNG;
+    // Where a format draws seeds of its own as it starts, these too follow from the battle's.
+    const spare = new PRNG(/** @type {any} */ (seed));
+    PRNG.generateSeed = /** @type {any} */ (() => Array.from({ length: 4 }, () => spare.random(2 ** 16)));
+    try {
+      this.battle = new Battle({
+        formatid: /** @type {any} */ (format),
+        seed: /** @type {any} */ (seed),
+        send: this.#send,
+        p1: /** @type {any} */ (players.p1),
+        p2: /** @type {any} */ (players.p2),
+      });
+    } finally {
+      PRNG.generateSeed = generateSeed;
+    }
     this.battle.sendUpdates();
   }
 
@@ -133,6 +142,7 @@ class Room {
     for (const [index, id] of SIDES.entries()) state.sides[index].name = id;
     copy.battle = this.simulator.Battle.fromJSON(JSON.stringify(state));
     copy.battle.restart(copy.#send);
+    if (!isSameTeam(this.battle, copy.battle)) throw new Error('a team changes in the serialiser');
     for (const [index, id] of SIDES.entries()) {
       copy.seats[id].question = { ...this.seats[id].question };
       const [original, side] = [this.battle.sides[index], copy.battle.sides[index]];
@@ -232,6 +242,17 @@ class Room {
       seat.error = message.slice(10);
     }
   }
+}
+
+/**
+ * Formats that rename Pokémon in the middle of a battle do so where the serialiser does not look.
+ * @param {import('pokemon-showdown').Battle} battle
+ * @param {import('pokemon-showdown').Battle} copy
+ */
+function isSameTeam(battle, copy) {
+  return battle.sides.every((side, index) =>
+    side.pokemon.every((pokemon, slot) => pokemon.fullname === copy.sides[index].pokemon[slot].fullname),
+  );
 }
 
 module.exports = { Room, SIDES };

@@ -154,7 +154,14 @@ class Rooms {
   #fork(command) {
     const tag = requireText(command, 'as', 200);
     if (this.rooms.has(tag)) throw new Refusal('room_exists', `there is a room ${tag} already`);
-    const copy = this.#room(command).fork(tag);
+    const room = this.#room(command);
+    let copy;
+    try {
+      copy = room.fork(tag);
+    } catch (error) {
+      // The battle itself is sound; it is only that the simulator cannot serialise every format.
+      throw new Refusal('unforkable', String(error));
+    }
     copy.askAgain();
     this.rooms.set(tag, copy);
     return () => this.#report(copy);

@@ -5,7 +5,7 @@ const path = require('node:path');
 
 /**
  * @typedef {typeof import('pokemon-showdown')} Package
- * @typedef {Pick<Package, 'Battle' | 'Dex' | 'Teams' | 'TeamValidator'> & {version: string}} Simulator
+ * @typedef {Pick<Package, 'Battle' | 'Dex' | 'PRNG' | 'Teams' | 'TeamValidator'> & {version: string}} Simulator
  */
 
 /**
@@ -14,9 +14,9 @@ const path = require('node:path');
  */
 function loadSimulator(folder) {
   /** @type {Package} */
-  const { Battle, Dex, Teams, TeamValidator } = require(folder);
+  const { Battle, Dex, PRNG, Teams, TeamValidator } = require(folder);
   const { version } = require(path.join(folder, 'package.json'));
-  return { Battle, Dex, Teams, TeamValidator, version };
+  return { Battle, Dex, PRNG, Teams, TeamValidator, version };
 }
 
 module.exports = { loadSimulator };

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +164,16 @@ UNUSABLE_FORMATS = {
     "ten megabytes": ("a" * HUGE, "at most"),
     "a lone surrogate": (SURROGATE, "cannot be encoded"),
 }
-UNUSABLE_SEEDS = ["", "seed", "1,2,3", "1,2,3,4,5", "1,2,3,-4", "99999999,1,1,1", "gen5,xyz", "sodium,"]
+UNUSABLE_SEEDS = [
+    "",
+    "seed",
+    "1,2,3",
+    "1,2,3,4,5",
+    "1,2,3,-4",
+    "99999999,1,1,1",
+    "gen5,xyz",
+    "sodium,",
+]
 
 
 async def refused(registry: ControllerRegistry, *arguments: Any, **keywords: Any) -> str:
@@ -235,7 +245,7 @@ async def test_a_command_longer_than_a_frame_is_refused_before_it_is_sent(
 
 HARMLESS_NAMES = [
     EVAL,
-    'quotes " and \' and `',
+    "quotes \" and ' and `",
     "back\\slash",
     "emoji \U0001f980\U0001f469\u200d\U0001f680",
     "${globalThis.executed = 1}",
@@ -281,8 +291,8 @@ async def test_a_nickname_that_the_simulator_cuts_through_an_emoji_breaks_nothin
             }
         ]
     )
-    players = {"p1": Player("Red", team), "p2": Player("Blue", team)}
-    room = await registry.open("gen9ou", seed=SEED, **players)
+    seats = (Player("Red", team), Player("Blue", team))
+    room = await registry.open("gen9ou", seed=SEED, p1=seats[0], p2=seats[1])
     recording = await Recorder(room, policies_for(SEED)).play()
     assert any("a" * 17 + "\ufffd" in line for line in recording.p1.lines)
     assert recording.result is not None
@@ -382,8 +392,7 @@ async def test_a_choice_while_the_other_side_is_asked_is_refused(
     while not room.is_over:
         await recorder.play(rounds=1)
         for side in (room.p1, room.p2):
-            current = side._current
-            if not room.is_over and current is not None and not current.must_choose:
+            if side._unread and side._unread[-1].request and not side._unread[-1].must_choose:
                 seen += 1
                 for choice in ("move 1", "switch 2", "default", "pass"):
                     with pytest.raises(ChoiceRejected, match="not your turn"):
@@ -400,10 +409,10 @@ async def test_a_choice_after_the_end_is_stale_and_after_close_says_that_it_is_c
     closed = await registry.open(FORMAT, seed=SEED)
     await closed.close()
     for room, error in ((ended, StaleChoice), (closed, RoomClosed)):
-        deeds = (
-            lambda room=room: room.p1.choose("move 1"),
-            lambda room=room: room.p2.forfeit(),
-            lambda room=room: room.fork(),
+        deeds: tuple[Callable[[], Awaitable[object]], ...] = (
+            partial(room.p1.choose, "move 1"),
+            room.p2.forfeit,
+            room.fork,
         )
         for deed in deeds:
             with pytest.raises(BridgeError) as refusal:
@@ -424,7 +433,7 @@ def frame(**fields: Any) -> bytes:
 
 SEAT = {"name": "Red", "seed": "1,1,1,1"}
 OTHER_SEAT = {"name": "Blue", "seed": "2,2,2,2"}
-OPENING = {"op": "open", "room": "battle-raw", "format": FORMAT, "seed": "1,2,3,4"}
+OPENING: dict[str, Any] = {"op": "open", "room": "battle-raw", "format": FORMAT, "seed": "1,2,3,4"}
 OPENING |= {"p1": SEAT, "p2": OTHER_SEAT}
 BESIDE = NEIGHBOUR.decode()
 CHOICE = {"op": "choose", "room": BESIDE, "side": "p1", "choice": "move 1", "rqid": 1}
@@ -477,7 +486,10 @@ BAD_COMMANDS: dict[str, tuple[dict[str, Any], str]] = {
     "to close an unknown room": ({"op": "close", "room": "battle-x"}, "unknown_room"),
     "to forfeit in an unknown room": ({"op": "forfeit", "room": "x", "side": "p1"}, "unknown_room"),
     "to fork an unknown room": ({"op": "fork", "room": "x", "as": "y"}, "unknown_room"),
-    "to fork into a room that is there": ({"op": "fork", "room": BESIDE, "as": BESIDE}, "room_exists"),
+    "to fork into a room that is there": (
+        {"op": "fork", "room": BESIDE, "as": BESIDE},
+        "room_exists",
+    ),
     "to fork into nothing": ({"op": "fork", "room": BESIDE}, "bad_field"),
     "a third side": (CHOICE | {"side": "p3"}, "bad_field"),
     "no side": ({"op": "forfeit", "room": BESIDE}, "bad_field"),

@@ -81,8 +81,8 @@ async def cancel(
     await moment(controller, task)
     task.cancel()
     async with asyncio.timeout(20):
-        (outcome,) = await asyncio.gather(task, return_exceptions=True)
-    return outcome if isinstance(outcome, BaseException) else None
+        outcomes = await asyncio.gather(task, return_exceptions=True)
+    return next((o for o in outcomes if isinstance(o, BaseException)), None)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", name="registry")
@@ -155,7 +155,7 @@ async def test_open_while_it_waits_for_a_place(
 async def test_open_when_a_place_has_just_been_promised(registry: ControllerRegistry) -> None:
     rooms = await fill(registry)
     waiting = asyncio.ensure_future(registry.open(FORMAT))
-    while not registry._waiting:
+    while not registry._waiting:  # noqa: ASYNC110
         await asyncio.sleep(0)
     rooms[0].fail(RegistryClosed("the room goes, and its place is promised, in this very step"))
     assert not registry._waiting
@@ -176,7 +176,7 @@ async def test_a_place_that_comes_free_passes_over_those_who_have_given_up(
     first = asyncio.ensure_future(registry.open(FORMAT))
     await asyncio.sleep(0)
     second = asyncio.ensure_future(registry.open(FORMAT))
-    while len(registry._waiting) < 2:
+    while len(registry._waiting) < 2:  # noqa: ASYNC110
         await asyncio.sleep(0)
     closing = asyncio.ensure_future(rooms[0].close())
     (controller,) = registry._ready()
@@ -231,9 +231,10 @@ async def test_choose(
     update = await room.p1.next()
     assert update is not None
     assert update.request is not None
+    choice, rqid = policies[0].choose(update.request), update.rqid
 
     async def choose() -> None:
-        await room.p1.choose(policies[0].choose(update.request), rqid=update.rqid)
+        await room.p1.choose(choice, rqid=rqid)
 
     await cancel(choose(), moment, nothing_leaks)
     chosen = ["p1"] if room.journal.moves or room._unanswered else []

@@ -128,7 +128,9 @@ async def play_until_recycled(config: BridgeConfig, calm: Calm, reason: str) -> 
 
 
 @pytest.mark.parametrize("drain_timeout", [20.0, 0.0], ids=["drained", "moved"])
-async def test_by_battles(restless: BridgeConfig, calm: Calm, drain_timeout: float) -> None:
+async def test_recycling_by_battles_goes_unnoticed(
+    restless: BridgeConfig, calm: Calm, drain_timeout: float
+) -> None:
     config = restless.replace(recycle_battles=5, drain_timeout=drain_timeout)
     found = await play_until_recycled(config, calm, "battles")
     assert (found["battles_moved"] > 0) == (drain_timeout == 0)
@@ -137,7 +139,7 @@ async def test_by_battles(restless: BridgeConfig, calm: Calm, drain_timeout: flo
     assert found["recycled"]["battles"] <= had / 5
 
 
-async def test_by_memory(restless: BridgeConfig, calm: Calm) -> None:
+async def test_recycling_by_memory_goes_unnoticed(restless: BridgeConfig, calm: Calm) -> None:
     config = restless.replace(
         recycle_memory_mb=calm.megabytes + 150,
         node_arguments=("--require", str(HOARD)),
@@ -149,7 +151,7 @@ async def test_by_memory(restless: BridgeConfig, calm: Calm) -> None:
     assert found["battles_moved"] == 0
 
 
-async def test_by_age(restless: BridgeConfig, calm: Calm) -> None:
+async def test_recycling_by_age_goes_unnoticed(restless: BridgeConfig, calm: Calm) -> None:
     config = restless.replace(recycle_age=1.0, drain_timeout=20.0)
     found = await play_until_recycled(config, calm, "age")
     assert found["battles_moved"] == 0

@@ -363,6 +363,22 @@ async def test_a_fork_keeps_custom_rules(registry: ControllerRegistry) -> None:
     await room.close()
 
 
+@pytest.mark.parametrize("name", ["gen9ccapm2025randombattle", "gen9randomroulette"])
+async def test_a_battle_that_the_simulator_cannot_copy_is_forked_by_playing_it_again(
+    registry: ControllerRegistry, name: str
+) -> None:
+    expected = await record(registry, name, SEED)
+    room = await registry.open(name, seed=SEED)
+    recorder = Recorder(room, policies_for(SEED))
+    await recorder.play(4)
+    fork = await room.fork()
+    head = Tape(recorder.recording.p1.lines[:], recorder.recording.p1.requests[:])
+    tail = await Recorder(fork, recorder.policies).play()
+    assert joined(head, tail.p1) == expected.p1
+    assert tail.result == expected.result
+    assert await recorder.play() == expected
+
+
 async def test_a_fork_and_its_original_survive_their_controller(
     settings: BridgeConfig, undisturbed: Recording
 ) -> None:

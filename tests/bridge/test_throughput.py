@@ -534,7 +534,7 @@ async def test_what_a_registry_told_does_not_change_afterwards(settings: BridgeC
         before = pool.stats()
         copied = json.loads(json.dumps(before))
         async with asyncio.timeout(30):
-            while not pool.counters.recycled:
+            while not pool.stats()["counters"]["recycled"]:
                 await play_battles(pool, Workload(1, 1))
         assert json.loads(json.dumps(before)) == copied
         assert pool.stats()["counters"]["recycled"] == {"battles": 1}
