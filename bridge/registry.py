@@ -129,6 +129,7 @@ class ControllerRegistry:
     async def close(self, *, drain: bool = True) -> None:
         """Lets battles that are being played end, for a while, then ends every process and task."""
         if self._closing is None:
+            self._open = False
             self._closing = asyncio.create_task(self._close(drain))
         await asyncio.shield(self._closing)
 

@@ -183,7 +183,8 @@ class Rooms {
 
   /** @param {Command} command */
   #warm(command) {
-    warmUp(this.simulator, requireText(command, 'format', 200), requireWhole(command, 'battles'));
+    const format = this.#format(requireText(command, 'format', 200));
+    warmUp(this.simulator, format, requireWhole(command, 'battles'));
     return () => this.#vitals();
   }
 

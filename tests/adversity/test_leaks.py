@@ -326,10 +326,14 @@ def test_node_ends_when_python_is_killed_whatever_it_is_doing(loop: str) -> None
             python.send_signal(signal.SIGKILL)
             killed = time.monotonic()
     assert len(orphans) == 4
-    # A second is the promise; the rest is for a machine that is busy with other tests.
-    while any(is_running(orphan) for orphan in orphans) and time.monotonic() < killed + 5:
-        time.sleep(0.01)
-    assert [orphan for orphan in orphans if is_running(orphan)] == []
+    try:
+        # A second is the promise; the rest is for a machine that is busy with other things.
+        while any(map(is_running, orphans)) and time.monotonic() < killed + 5:
+            time.sleep(0.01)
+        assert list(filter(is_running, orphans)) == []
+    finally:
+        for orphan in filter(is_running, orphans):
+            orphan.kill()
 
 
 def is_running(process: psutil.Process) -> bool:

@@ -363,7 +363,7 @@ async def test_a_fork_keeps_custom_rules(registry: ControllerRegistry) -> None:
     await room.close()
 
 
-@pytest.mark.parametrize("name", ["gen9ccapm2025randombattle", "gen9randomroulette"])
+@pytest.mark.parametrize("name", ["gen9randombattlesharedpowerb12p6", "gen9randomroulette"])
 async def test_a_battle_that_the_simulator_cannot_copy_is_forked_by_playing_it_again(
     registry: ControllerRegistry, name: str
 ) -> None:
@@ -371,11 +371,13 @@ async def test_a_battle_that_the_simulator_cannot_copy_is_forked_by_playing_it_a
     room = await registry.open(name, seed=SEED)
     recorder = Recorder(room, policies_for(SEED))
     await recorder.play(4)
+    opened = registry.trips.total("open").count
     fork = await room.fork()
     head = Tape(recorder.recording.p1.lines[:], recorder.recording.p1.requests[:])
     tail = await Recorder(fork, recorder.policies).play()
     assert joined(head, tail.p1) == expected.p1
     assert tail.result == expected.result
+    assert registry.trips.total("open").count == opened + 1
     assert await recorder.play() == expected
 
 

@@ -1,0 +1,366 @@
+"""The life of a registry: starting, closing, failing, and the same battles whatever its size."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+from pathlib import Path
+
+import orjson
+import psutil
+import pytest
+
+from bridge import BridgeConfig, ControllerRegistry, Result
+from bridge.errors import (
+    BridgeError,
+    ControllerDied,
+    ControllerUnresponsive,
+    ProtocolViolation,
+    RegistryClosed,
+    RoomClosed,
+)
+from bridge.workload import policies_for
+from tests.conftest import controllers, until
+from tests.recording import Recorder, Recording, record_all
+
+pytestmark = pytest.mark.timeout(60)
+
+FORMAT = "gen1randombattle"
+FAULTS = Path(__file__).resolve().parents[1] / "adversity" / "faults"
+
+
+# Starting
+
+
+async def test_a_registry_is_of_no_use_before_it_starts_nor_after_it_is_closed(
+    settings: BridgeConfig,
+) -> None:
+    registry = ControllerRegistry(settings)
+    assert repr(registry).startswith("<ControllerRegistry: not started, 0 of 1 ready")
+    with pytest.raises(RegistryClosed, match="async with"):
+        await registry.open(FORMAT)
+    async with registry:
+        assert repr(registry).startswith("<ControllerRegistry: open, 1 of 1 ready")
+        with pytest.raises(RegistryClosed, match="started once"):
+            await registry.start()
+        room = await registry.open(FORMAT)
+        await room.p1.forfeit()
+    assert repr(registry).startswith("<ControllerRegistry: closed, 0 of 1 ready")
+    for deed in (registry.open(FORMAT), registry.start(), registry.resume(room.journal)):
+        with pytest.raises(RegistryClosed):
+            await deed
+
+
+async def test_closing_what_never_started_and_closing_twice_do_nothing(
+    settings: BridgeConfig,
+) -> None:
+    registry = ControllerRegistry(settings)
+    await registry.close()
+    registry = ControllerRegistry(settings)
+    await registry.start()
+    await asyncio.gather(registry.close(), registry.close())
+    await registry.close()
+    assert registry.stats()["counters"]["deaths"] == 0
+
+
+@pytest.fixture
+def flag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that, while it is there, keeps controllers from coming up."""
+    path = tmp_path / "flag"
+    monkeypatch.setenv("FLAG", str(path))
+    return path
+
+
+@pytest.fixture
+def reluctant(settings: BridgeConfig, flag: Path) -> BridgeConfig:
+    return settings.replace(
+        node_arguments=("--require", str(FAULTS / "refuse.js")),
+        start_attempts=3,
+        backoff_base=0.01,
+    )
+
+
+async def test_a_broken_installation_shows_with_the_first_controller(
+    reluctant: BridgeConfig, flag: Path
+) -> None:
+    flag.touch()
+    registry = ControllerRegistry(reluctant, pool=4)
+    with pytest.raises(ControllerDied) as death:
+        await registry.start()
+    assert death.value.exit_status == 3
+    assert "this process was told not to come up" in death.value.stderr
+    assert registry.stats()["counters"]["starts"] == 1
+    assert not controllers()
+    with pytest.raises(RegistryClosed):
+        await registry.open(FORMAT)
+
+
+async def test_a_pool_of_which_only_a_part_comes_up_does_not_start(
+    reluctant: BridgeConfig, flag: Path
+) -> None:
+    registry = ControllerRegistry(reluctant, pool=3)
+    progress: list[str] = []
+
+    def break_the_rest(line: str) -> None:
+        progress.append(line)
+        flag.touch()
+
+    with pytest.raises(ControllerDied, match="status 3"):
+        await registry.start(progress=break_the_rest)
+    assert progress == ["1 of 3 controllers are warm"]
+    assert not controllers()
+
+
+@pytest.mark.parametrize("battle_format", ["gen9nosuchformat", "gen9ou", "gen9freeforall"])
+async def test_a_warm_up_that_cannot_be_played_fails_the_start(
+    settings: BridgeConfig, battle_format: str
+) -> None:
+    registry = ControllerRegistry(settings, warmup_battles=1, warmup_format=battle_format)
+    with pytest.raises(ProtocolViolation, match="Node refused warm"):
+        await registry.start()
+    assert not controllers()
+
+
+async def test_a_controller_that_is_not_ready_in_time_fails_the_start(
+    settings: BridgeConfig,
+) -> None:
+    registry = ControllerRegistry(settings, warmup_battles=100_000, start_timeout=1.0)
+    with pytest.raises(ControllerUnresponsive, match="not ready after 1 s"):
+        await registry.start()
+    assert not controllers()
+
+
+# Failing
+
+
+async def test_a_controller_that_comes_up_at_the_second_attempt_is_as_good(
+    reluctant: BridgeConfig, flag: Path
+) -> None:
+    async with ControllerRegistry(reluctant) as registry:
+        room = await registry.open(FORMAT, seed=1)
+        recorder = Recorder(room, policies_for(1))
+        await recorder.play(rounds=2)
+        flag.write_text("once")
+        os.kill(registry.stats()["controllers"][0]["pid"], signal.SIGKILL)
+        played = await recorder.play()
+        assert played.result is not None
+        counters = registry.stats()["counters"]
+        assert (counters["failed_starts"], counters["starts"]) == (1, 3)
+        assert counters["battles_moved"] == 1
+
+
+async def test_when_no_controller_comes_up_any_more_everybody_is_told_why(
+    reluctant: BridgeConfig, flag: Path
+) -> None:
+    registry = ControllerRegistry(reluctant, rooms_per_controller=2)
+    await registry.start()
+    rooms = [await registry.open(FORMAT, seed=seed) for seed in range(2)]
+    for room in rooms:
+        await room.p1.next()
+    waiting = [
+        asyncio.ensure_future(work)
+        for work in (
+            rooms[0].p1.next(),
+            rooms[0].result(),
+            rooms[1].result(),
+            registry.open(FORMAT),
+            rooms[0].fork(),
+        )
+    ]
+    await until(lambda: len(registry._waiting) == 2)
+    choosing = rooms[1].p1.choose("move 1")
+    flag.touch()
+    os.kill(registry.stats()["controllers"][0]["pid"], signal.SIGKILL)
+    async with asyncio.timeout(30):
+        outcomes = await asyncio.gather(*waiting, choosing, return_exceptions=True)
+        cause = await registry.failure()
+    for outcome in outcomes:
+        assert outcome is cause
+    assert isinstance(cause, ControllerDied)
+    assert cause.exit_status == 3
+    assert "this process was told not to come up" in cause.stderr
+    assert registry.stats()["counters"]["failed_starts"] == 3
+    for deed in (registry.open(FORMAT), rooms[0].p2.forfeit(), rooms[1].p1.forfeit()):
+        with pytest.raises(ControllerDied):
+            await deed
+    await registry.close()
+    assert not controllers()
+
+
+# Closing
+
+
+async def test_closing_waits_for_battles_that_are_being_played(settings: BridgeConfig) -> None:
+    registry = ControllerRegistry(settings, drain_timeout=30.0)
+    await registry.start()
+    room = await registry.open(FORMAT, seed=1)
+    playing = asyncio.ensure_future(Recorder(room, policies_for(1)).play())
+    await until(lambda: len(room.journal.moves) > 2)
+    closing = asyncio.ensure_future(registry.close())
+    await asyncio.sleep(0)
+    with pytest.raises(RegistryClosed):
+        await registry.open(FORMAT)
+    played = await playing
+    assert isinstance(played.result, Result)
+    await closing
+
+
+async def test_a_battle_goes_on_while_the_registry_closes_even_if_its_controller_dies(
+    settings: BridgeConfig,
+) -> None:
+    registry = ControllerRegistry(settings, drain_timeout=30.0)
+    await registry.start()
+    room = await registry.open(FORMAT, seed=1)
+    recorder = Recorder(room, policies_for(1))
+    await recorder.play(rounds=3)
+    playing = asyncio.ensure_future(recorder.play())
+    closing = asyncio.ensure_future(registry.close())
+    await asyncio.sleep(0)
+    os.kill(registry.stats()["controllers"][0]["pid"], signal.SIGKILL)
+    assert (await playing).result is not None
+    await closing
+
+
+async def test_closing_does_not_wait_for_battles_that_nobody_plays(
+    settings: BridgeConfig,
+) -> None:
+    registry = ControllerRegistry(settings, drain_timeout=600.0)
+    await registry.start()
+    room = await registry.open(FORMAT, seed=1)
+    waiting = asyncio.ensure_future(room.result())
+    async with asyncio.timeout(30):
+        await registry.close()
+    with pytest.raises(RoomClosed):
+        await waiting
+
+
+async def test_an_error_in_the_body_closes_at_once(settings: BridgeConfig) -> None:
+    class Mishap(Exception):
+        pass
+
+    room = None
+    with pytest.raises(Mishap):
+        async with ControllerRegistry(settings, drain_timeout=600.0) as registry:
+            room = await registry.open(FORMAT, seed=1)
+            room.p1.choose("move 1").cancel()
+            raise Mishap
+    assert room is not None
+    assert room.is_over
+
+
+async def test_closing_ends_a_controller_that_is_stopped(settings: BridgeConfig) -> None:
+    registry = ControllerRegistry(settings, terminate_timeout=0.2, response_timeout=60.0)
+    await registry.start()
+    process = psutil.Process(registry.stats()["controllers"][0]["pid"])
+    process.suspend()
+    async with asyncio.timeout(30):
+        await registry.close(drain=False)
+    assert not process.is_running()
+
+
+async def test_who_was_promised_a_place_as_the_registry_closes_is_told(
+    settings: BridgeConfig,
+) -> None:
+    registry = ControllerRegistry(settings, rooms_per_controller=1)
+    await registry.start()
+    room = await registry.open(FORMAT)
+    opening = asyncio.ensure_future(registry.open(FORMAT))
+    await until(lambda: registry._waiting)
+    room.fail(RoomClosed("the room goes, and its place is promised, in this very step"))
+    async with asyncio.timeout(30):
+        await registry.close(drain=False)
+        with pytest.raises(BridgeError) as refusal:
+            await opening
+    assert isinstance(refusal.value, RegistryClosed | RoomClosed)
+
+
+async def test_a_battle_that_is_being_opened_as_the_registry_closes_is_told(
+    settings: BridgeConfig,
+) -> None:
+    registry = ControllerRegistry(settings)
+    await registry.start()
+    opening = asyncio.ensure_future(registry.open(FORMAT))
+    await until(lambda: registry._rooms)
+    async with asyncio.timeout(30):
+        await registry.close(drain=False)
+        with pytest.raises(RoomClosed):
+            await opening
+
+
+# Idle rooms
+
+
+async def test_a_room_in_which_nobody_chooses_is_closed_and_its_place_is_free(
+    settings: BridgeConfig,
+) -> None:
+    one_place = settings.replace(rooms_per_controller=2, idle_timeout=0.8)
+    async with ControllerRegistry(one_place) as registry:
+        forgotten = await registry.open(FORMAT, seed=1)
+        played = await registry.open(FORMAT, seed=1)
+        recorder = Recorder(played, policies_for(1))
+        while not forgotten.is_over:
+            await recorder.play(rounds=1)
+            await asyncio.sleep(0.05)
+        with pytest.raises(RoomClosed, match=r"nobody chose for 0\.8 s"):
+            await forgotten.result()
+        assert not played.is_over or recorder.recording.result is not None
+        await (await registry.open(FORMAT, timeout=10)).close()
+
+
+# The same seeds give the same battles
+
+BATTLES = [(FORMAT, seed) for seed in range(5)] + [("gen91v1factory", seed) for seed in range(5)]
+FIRST_RECORDING: list[Recording] = []
+
+
+@pytest.mark.parametrize("pool", [1, 3])
+def test_the_same_seeds_give_the_same_battles_in_any_pool_on_any_loop(
+    runner: asyncio.Runner, settings: BridgeConfig, pool: int
+) -> None:
+    async def main() -> list[Recording]:
+        async with ControllerRegistry(settings, pool=pool) as registry:
+            loads = [controller.load for controller in registry._ready()]
+            assert loads == [0] * pool
+            return await record_all(registry, BATTLES)
+
+    played = runner.run(main())
+    if not FIRST_RECORDING:
+        FIRST_RECORDING.extend(played)
+        played = runner.run(main())
+    assert played == FIRST_RECORDING
+
+
+async def test_rooms_are_spread_over_the_pool(settings: BridgeConfig) -> None:
+    async with ControllerRegistry(settings, pool=3) as registry:
+        rooms = [await registry.open(FORMAT) for _ in range(7)]
+        loads = sorted(controller["rooms"] for controller in registry.stats()["controllers"])
+        assert loads == [2, 2, 3]
+        for room in rooms:
+            await room.close()
+
+
+# Figures
+
+
+async def test_the_stats_are_plain_data_and_add_up(settings: BridgeConfig) -> None:
+    async with ControllerRegistry(settings) as registry:
+        await record_all(registry, [(FORMAT, 1), (FORMAT, 2)])
+        room = await registry.open(FORMAT, seed=3)
+        await room.p1.choose("default")
+        stats = registry.stats()
+        assert orjson.loads(orjson.dumps(stats)) == stats
+        counters = stats["counters"]
+        assert (counters["battles_opened"], counters["battles_ended"]) == (3, 2)
+        assert counters["decisions"] == stats["round_trips"]["choose"]["total"]["count"]
+        assert stats["pool"]["rooms"] == stats["controllers"][0]["rooms"] == 1
+        trips = sum(operation["total"]["count"] for operation in stats["round_trips"].values())
+        assert stats["traffic"]["commands"] == trips
+        # One frame more than there were commands: the first, which answers none.
+        assert stats["traffic"]["frames"] == trips + 1
+        assert re.fullmatch(r"\d+\.\d+\.\d+", stats["controllers"][0]["node"].lstrip("v"))
+        await room.close()
+    after = registry.stats()
+    assert after["counters"]["deaths"] == 0
+    assert after["traffic"]["bytes_in"] >= stats["traffic"]["bytes_in"]
