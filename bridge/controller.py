@@ -346,6 +346,9 @@ class Controller(asyncio.Protocol):
         self._transport.write(data)
 
     def data_received(self, data: bytes) -> None:
+        if self._fault is not None:
+            # It is being killed, and what it still says will be said again elsewhere.
+            return
         arrived = clock()
         traffic = self.traffic
         traffic.reads += 1
@@ -425,5 +428,6 @@ class Controller(asyncio.Protocol):
 
 def _explain(status: int) -> str:
     if status < 0:
-        return f"Node was ended by {signal.Signals(-status).name}"
+        known = -status in set(signal.Signals)
+        return f"Node was ended by {signal.Signals(-status).name if known else f'signal {-status}'}"
     return f"Node exited with status {status}"

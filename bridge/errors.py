@@ -6,8 +6,9 @@ died, how it ended and the last lines it wrote to stderr.
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 __all__ = [
     "BattlePoisoned",
@@ -44,6 +45,12 @@ class BridgeError(Exception):
         self.pid = pid
         self.exit_status = exit_status
         self.stderr = stderr
+
+    def about(self, room: str) -> Self:
+        """The same error, told to somebody who waits for a certain room."""
+        told = copy.copy(self)
+        told.room = room
+        return told
 
     def __str__(self) -> str:
         facts = [
@@ -109,7 +116,7 @@ class StaleChoice(ChoiceRejected):
 class BattlePoisoned(BridgeError):
     """Raised when a battle broke two controllers; `input_log` names the file that reproduces it."""
 
-    def __init__(self, message: str, *, input_log: Path, **facts: Any) -> None:
+    def __init__(self, message: str, *, input_log: Path | None, **facts: Any) -> None:
         super().__init__(message, **facts)
         self.input_log = input_log
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,22 +10,26 @@ from .config import BridgeConfig
 __all__ = ["Limits", "Reading", "backoff", "is_lost", "place", "reason_to_recycle"]
 
 
-def place(loads: Sequence[int], waiting: int, capacity: int) -> list[int]:
+def place(
+    loads: Sequence[int], waiting: int, capacity: int, avoid: Sequence[int | None] = ()
+) -> list[int]:
     """Which controller each of the first rooms in line goes to: always the least loaded one.
 
-    `loads` are the rooms on each ready controller. The answer is shorter than `waiting` when
-    places run out.
+    `loads` are the rooms on each ready controller. `avoid` names, for those in front, a controller
+    to go to only if there is no other. The answer is shorter than `waiting` when places run out.
     """
-    heap = [(load, index) for index, load in enumerate(loads) if load < capacity]
-    heapq.heapify(heap)
+    loads = list(loads)
     placed: list[int] = []
-    while heap and len(placed) < waiting:
-        load, index = heap[0]
-        placed.append(index)
-        if load + 1 < capacity:
-            heapq.heapreplace(heap, (load + 1, index))
-        else:
-            heapq.heappop(heap)
+    for number in range(waiting):
+        unwanted = avoid[number] if number < len(avoid) else None
+        free = [index for index, load in enumerate(loads) if load < capacity]
+        if len(loads) > 1 and unwanted in free:
+            free.remove(unwanted)
+        if not free:
+            break
+        chosen = min(free, key=loads.__getitem__)
+        loads[chosen] += 1
+        placed.append(chosen)
     return placed
 
 

@@ -79,6 +79,7 @@ class Pool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._number = 0
         self._is_up = False
+        self._is_closed = False
 
     def __repr__(self) -> str:
         return (
@@ -119,6 +120,8 @@ class Pool:
                     group.create_task(self._fill(berth, progress))
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
+        if self._is_closed:
+            return
         self._is_up = True
         for berth in self._berths:
             self._spawn(self._keep(berth))
@@ -126,6 +129,7 @@ class Pool:
     async def close(self) -> None:
         """Ends every process and task."""
         self._is_up = False
+        self._is_closed = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -145,7 +149,12 @@ class Pool:
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._on_task_done)
+
+    def _on_task_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._tenant.pool_failed(BridgeError(f"the pool failed: {error!r}"))
 
     def _berth_of(self, controller: Controller) -> Berth | None:
         return next((berth for berth in self._berths if berth.controller is controller), None)
@@ -177,7 +186,8 @@ class Pool:
                 self.counters.failed_starts += 1
                 berth.failures += 1
                 # Before the pool is up, a controller that fails means a broken installation.
-                if not self._is_up or berth.failures >= self._config.start_attempts:
+                given_up = berth.failures >= self._config.start_attempts and not self.ready()
+                if not self._is_up or given_up:
                     raise
                 await asyncio.sleep(backoff(berth.failures, self._config))
         berth.failures = 0

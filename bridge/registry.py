@@ -18,7 +18,14 @@ import structlog
 from . import seeds
 from .config import BridgeConfig, load_config
 from .controller import Controller, ControllerState, Death, Traffic
-from .errors import BattlePoisoned, BridgeError, PoolExhausted, RegistryClosed, RoomClosed
+from .errors import (
+    BattlePoisoned,
+    BattleRejected,
+    BridgeError,
+    PoolExhausted,
+    RegistryClosed,
+    RoomClosed,
+)
 from .journal import Journal, Player
 from .placement import place
 from .pool import Pool, PoolCounters
@@ -114,6 +121,9 @@ class ControllerRegistry:
         except BaseException:
             await self.close(drain=False)
             raise
+        if self._closing is not None:
+            await self._pool.close()
+            raise RegistryClosed("the registry was closed while it started")
         self._open = True
         self._schedule_sweep()
 
@@ -198,7 +208,7 @@ class ControllerRegistry:
         self._failure = error
         self._failed.set()
         for room in list(self._rooms.values()):
-            room.fail(error)
+            room.fail(error.about(room.tag))
         self._closing = self._closing or asyncio.create_task(self._close(drain=False))
 
     def _ready(self) -> list[Controller]:
@@ -231,6 +241,8 @@ class ControllerRegistry:
         random teams. `p1` and `p2` are names, or Players with a team (packed or export text).
         Waits for a place up to `timeout` seconds, or as configured.
         """
+        if not isinstance(format, str):
+            raise BattleRejected(f"a format is a text, not {format!r}")
         seed = seeds.settle(seed)
         journal = Journal(
             format=format,
@@ -321,10 +333,9 @@ class ControllerRegistry:
             return
         ready = self._ready()
         loads = [controller.load for controller in ready]
-        places = place(
-            loads, len(self._moving) + len(self._waiting), self.config.rooms_per_controller
-        )
-        for index in places:
+        avoid = [ready.index(r.avoid) if r.avoid in ready else None for r in self._moving]
+        waiting = len(self._moving) + len(self._waiting)
+        for index in place(loads, waiting, self.config.rooms_per_controller, avoid):
             controller = ready[index]
             if self._moving:
                 room = self._moving.popleft()
@@ -352,12 +363,13 @@ class ControllerRegistry:
 
     def _line_up(self, room: BattleRoom, error: BridgeError | None = None) -> None:
         """A room has lost its place: it waits for another, unless it breaks controllers."""
+        room.avoid = room.controller
         room.suspend()
         room.setbacks += error is not None
         if room.strikes >= _STRIKES or room.deaths_in_hand >= _DEATHS_IN_HAND:
             self._poison(room, error)
         elif error is not None and room.setbacks >= _SETBACKS:
-            room.fail(error)
+            room.fail(error.about(room.tag))
         else:
             self._moving.append(room)
 
@@ -365,12 +377,13 @@ class ControllerRegistry:
         self.counters.battles_poisoned += 1
         path = write_input_log(room, self.config.poison_folder)
         log.error("battle poisoned", room=room.tag, input_log=str(path))
+        how = f"`python -m bridge.replay {path}` shows how" if path else "its log was not written"
         room.fail(
             BattlePoisoned(
-                f"the battle broke {room.strikes or room.deaths_in_hand} controllers; "
-                f"`python -m bridge.replay {path}` shows how. The last one said: {room.last_crash}",
+                f"the battle broke {room.strikes or room.deaths_in_hand} controllers; {how}. "
+                f"The last one said: {room.last_crash}",
                 room=room.tag,
-                pid=error.pid if error else None,
+                pid=error.pid if error else room.avoid and room.avoid.pid,
                 exit_status=error.exit_status if error else None,
                 stderr=error.stderr if error else "",
                 input_log=path,
@@ -383,7 +396,7 @@ class ControllerRegistry:
 
     def _close_idle_rooms(self) -> None:
         oldest = asyncio.get_running_loop().time() - self.config.idle_timeout
-        for room in [room for room in self._rooms.values() if room.last_active < oldest]:
+        for room in [room for room in self._rooms.values() if room.quiet_since < oldest]:
             log.warning("closing an idle room", room=room.tag)
             room.abandon(
                 RoomClosed(f"nobody chose for {self.config.idle_timeout:g} s", room=room.tag)
@@ -516,9 +529,13 @@ def _identifier(format: str) -> str:
     return re.sub(r"[^a-z0-9]", "", format.partition("@@@")[0].lower())[:60] or "unknown"
 
 
-def write_input_log(room: BattleRoom, folder: Path) -> Path:
+def write_input_log(room: BattleRoom, folder: Path) -> Path | None:
     """Writes what was put into a battle, with what nobody answered, to be replayed."""
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{room.tag}-{room.journal.seed.replace(',', '-')}.log"
-    path.write_text(room.pending_journal().input_log(), encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(room.pending_journal().input_log(), encoding="utf-8")
+    except OSError as error:
+        log.error("cannot write the input log", path=str(path), cause=str(error))
+        return None
     return path

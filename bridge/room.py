@@ -46,6 +46,8 @@ _TRANSITIONS: Final = {
     _S.CLOSED: set[RoomState](),
     _S.FAILED: set[RoomState](),
 }
+# What a line has beside its body: the number of the command, and the newline.
+_NUMBERING: Final = 64
 _OVER: Final = (_S.ENDED, _S.CLOSED, _S.FAILED)
 
 
@@ -91,6 +93,7 @@ class BattleRoom:
         self.deaths_in_hand = 0
         self.setbacks = 0
         self.last_crash = ""
+        self.avoid: Controller | None = None
         self.controller: Controller | None = None
         self._host = host
         self._loop = asyncio.get_running_loop()
@@ -183,13 +186,12 @@ class BattleRoom:
 
         def forked(command: Command, frame: Frame) -> None:
             copied = frame.get("error", {}).get("code") != "unforkable"
-            if copied and self._refused(command, frame):
+            if (copied and self._refused(command, frame)) or self.controller is None:
                 return
-            assert self.controller is not None
             self._unanswered.pop(command, None)
             if copy.is_over:
-                closing = Command("close", {"room": copy.tag}, answered=_ignore, issued=clock())
-                self.controller.send(closing)
+                if copied:
+                    self.controller.send(_closing(copy.tag))
                 return
             copy.start_as(self)
             self._host.adopt(copy, self.controller)
@@ -215,7 +217,7 @@ class BattleRoom:
             command = Command(operation, fields, answered=answered, issued=clock(), future=future)
         except ValueError as error:
             raise rejection(str(error), room=self.tag) from error
-        if len(command.body) > self._host.max_frame:
+        if len(command.body) > self._host.max_frame - _NUMBERING:
             raise rejection(f"{len(command.body)} bytes are too long for a command", room=self.tag)
         self.last_active = self._loop.time()
         self._unanswered[command] = None
@@ -331,7 +333,11 @@ class BattleRoom:
         """Begins or goes on there: repeats what was answered, then asks what was not."""
         unanswered = list(self._unanswered)
         if self._opened:
-            replay = {"replay": self.journal.moves, "ask": self._asks_again}
+            replay = {
+                "replay": self.journal.moves,
+                "ask": self._asks_again,
+                "rqid": max(self.p1.rqid or 0, self.p2.rqid or 0),
+            }
             fields = self.journal.opening(self.tag) | replay
             resume = Command("open", fields, answered=self._on_resumed, issued=clock())
             self._unanswered = {resume: None}
@@ -355,8 +361,7 @@ class BattleRoom:
         """Takes back what its controller has not answered, to ask it elsewhere."""
         if self.controller is not None:
             self.controller.withdraw(set(self._unanswered))
-            leaving = Command("close", {"room": self.tag}, answered=_ignore, issued=clock())
-            self.controller.send(leaving)
+            self.controller.send(_closing(self.tag))
 
     async def replay_on(self, controller: Controller) -> None:
         """Begins with a journal that was played before; returns when Node has played it again."""
@@ -462,9 +467,14 @@ class BattleRoom:
         self.controller = None
 
 
+def _closing(tag: str) -> Command:
+    """Closes a room in Node that nobody has here any more."""
+    return Command("close", {"room": tag}, answered=_ignore, issued=clock())
+
+
 def _ignore(command: Command, frame: Frame) -> None:
     """Nobody waits for this answer."""
 
 
-def _is_line(choice: str) -> bool:
-    return len(choice.splitlines()) == 1
+def _is_line(choice: object) -> bool:
+    return isinstance(choice, str) and len(choice.splitlines()) == 1

@@ -88,8 +88,8 @@ async def play_battles(
     async def keep_playing() -> None:
         for number in numbers:
             seed = workload.first_seed + number
-            room = await registry.open(workload.format, seed=seed)
-            results[number] = await play(room, policies_for(seed))
+            async with await registry.open(workload.format, seed=seed) as room:
+                results[number] = await play(room, policies_for(seed))
             if on_battle is not None:
                 on_battle(number, results[number])
 

@@ -74,13 +74,11 @@ class Controller {
       if (this.#answer(arrival) > deadline) break;
     }
     this.channel.flush();
-    if (this.position < this.arrivals.length) {
-      setImmediate(this.#turn);
-      return;
-    }
-    this.arrivals = [];
+    // A busy process may never see the end of the queue: what is answered must go at once.
+    this.arrivals.splice(0, this.position);
     this.position = 0;
-    this.recorder.idle();
+    if (this.arrivals.length) setImmediate(this.#turn);
+    else this.recorder.idle();
   };
 
   /**
@@ -103,8 +101,10 @@ class Controller {
     const room = typeof command.room === 'string' ? `,"room":${JSON.stringify(command.room.slice(0, LONGEST_TAG))}` : '';
     const body = `{"ack":${command.id ?? null}${room}${report()}`;
     const encoded = now();
-    const stamps = `,"t":[${received},${started - received},${simulated - started},${encoded - simulated}]`;
-    this.channel.add(`${body}${this.timing ? stamps : ''}}`);
+    const stamps = this.timing
+      ? `,"t":[${received},${started - received},${simulated - started},${encoded - simulated}]`
+      : '';
+    this.channel.add(`${body}${stamps}}`);
     return encoded;
   }
 

@@ -194,7 +194,7 @@ class Worker:
 
     @classmethod
     def steady(cls, plan: Plan, rooms: int) -> Self:
-        return cls("steady", seconds=plan.seconds, pool=4, rooms=rooms)
+        return cls("steady", seconds=plan.seconds, pool=4, rooms=rooms, battle_format=plan.format)
 
     def sample(self, number: int) -> Sample:
         return self._play(self._battles, number * self._battles)
@@ -221,6 +221,7 @@ class ShowdownWebSocket:
             warmup=plan.search_battles,
             simulator_processes=plan.simulator_processes,
             concurrencies=plan.concurrencies,
+            format=plan.format,
         )
         self.best = max(tried, key=lambda measurement: measurement.battles_per_second)
         self._server = ShowdownServer(
@@ -244,7 +245,11 @@ class ShowdownWebSocket:
 
     def _play(self, battles: int) -> ShowdownMeasurement:
         return play_in_own_process(
-            self._server, battles=battles, warmup=4, concurrency=self.best.concurrency
+            self._server,
+            battles=battles,
+            warmup=4,
+            concurrency=self.best.concurrency,
+            format=self._plan.format,
         )
 
     def close(self) -> None:

@@ -455,13 +455,16 @@ def measure_showdown(
     warmup: int,
     simulator_processes: Sequence[int],
     concurrencies: Sequence[int],
+    format: str = "gen9randombattle",
 ) -> list[ShowdownMeasurement]:
     """Measure every combination of the two settings once, with one server for each first one."""
     measurements = []
     for count in simulator_processes:
         with ShowdownServer(package, node, ServerSettings(simulator_processes=count)) as server:
             measurements += [
-                play_in_own_process(server, battles=battles, warmup=warmup, concurrency=concurrency)
+                play_in_own_process(
+                    server, battles=battles, warmup=warmup, concurrency=concurrency, format=format
+                )
                 for concurrency in concurrencies
             ]
     return measurements

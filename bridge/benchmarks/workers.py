@@ -105,7 +105,9 @@ async def pool(runtime: Runtime, pool: int, rooms: int, **settings: Any) -> Asyn
 
 
 @asynccontextmanager
-async def steady(runtime: Runtime, pool: int, rooms: int) -> AsyncIterator[Measure]:
+async def steady(
+    runtime: Runtime, pool: int, rooms: int, battle_format: str
+) -> AsyncIterator[Measure]:
     """The pool with a fixed number of rooms open all the time, looked at for some seconds."""
     places = -(-rooms // pool) + 8
     async with ControllerRegistry(
@@ -117,9 +119,9 @@ async def steady(runtime: Runtime, pool: int, rooms: int) -> AsyncIterator[Measu
 
         async def keep_playing() -> None:
             for seed in seed_numbers:
-                room = await registry.open("gen9randombattle", seed=seed)
-                opened.release()
-                await play(room, policies_for(seed), between_turns=playing.wait)
+                async with await registry.open(battle_format, seed=seed) as room:
+                    opened.release()
+                    await play(room, policies_for(seed), between_turns=playing.wait)
 
         async def measure(order: dict[str, Any]) -> Sample:
             playing.set()

@@ -88,6 +88,10 @@ class Rooms {
       room.start({ format, seed, players });
       resume(room, replay);
       room.take();
+      const rqid = command.rqid || room.rqid;
+      if (rqid !== room.rqid) {
+        throw new Refusal('diverged', `the replay leads to request ${room.rqid}, but the battle was at ${rqid}`);
+      }
       if (command.ask) room.askAgain();
     } else {
       // What the simulator throws before there is a battle says why there cannot be one.
