@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -16,6 +15,7 @@ import yaml
 from jsonargparse import ArgumentError, ArgumentParser
 
 from .errors import ConfigError
+from .machine import cpu_count
 
 __all__ = ["BridgeConfig", "load_config"]
 
@@ -64,7 +64,7 @@ class BridgeConfig:
         poison_folder: Where the input logs of poisoned battles are written.
     """
 
-    pool: int = field(default_factory=lambda: os.cpu_count() or 1)
+    pool: int = field(default_factory=cpu_count)
     rooms_per_controller: int = 512
     open_timeout: float = 60.0
     idle_timeout: float = 3600.0

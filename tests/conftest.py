@@ -1,4 +1,4 @@
-"""What tests share: quick settings, event loops to choose from, and a look at what a test left behind."""
+"""What tests share: quick settings, event loops, and a look at what a test left behind."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def settings(tmp_path: Path) -> BridgeConfig:
     )
 
 
-@pytest.fixture(params=LOOPS.values(), ids=LOOPS.keys())
+@pytest.fixture(params=list(LOOPS.values()), ids=list(LOOPS))
 def runner(request: pytest.FixtureRequest) -> Iterator[asyncio.Runner]:
     """Runs coroutines on the stock event loop and on uvloop."""
     with asyncio.Runner(loop_factory=request.param) as runner:

@@ -138,7 +138,7 @@ async def record_all(
     battles: Iterable[tuple[str, int]],
     on_decision: Hook | None = None,
 ) -> list[Recording]:
-    """Plays battles, given as format and seed, all at once: each is open before the first choice."""
+    """Plays battles, given as format and seed, all at once: none moves before all are open."""
     battles = list(battles)
     rooms = await asyncio.gather(*(registry.open(name, seed=seed) for name, seed in battles))
     recorders = [

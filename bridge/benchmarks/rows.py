@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import selectors
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from ..errors import BridgeError
+from ..machine import cpu_count
 from ..runtime import Runtime
 from ..workload import Workload
 from .sample import Sample
@@ -49,7 +49,7 @@ class Plan:
     concurrencies: tuple[int, ...]
     search_battles: int
     format: str = "gen9randombattle"
-    pool: int = os.cpu_count() or 1
+    pool: int = cpu_count()
     rooms: int = 32
 
 

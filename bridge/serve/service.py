@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-import importlib.metadata
 import platform
 from typing import Any, Final
 
+from ..machine import package_version
 from ..registry import ControllerRegistry
 
 __all__ = ["Phase", "Service"]
@@ -70,16 +70,8 @@ class Service:
         runtime = self.registry.runtime
         simulators = [controller["simulator"] for controller in stats["controllers"]]
         return {
-            "maple": _maple_version(),
+            "maple": package_version("maple"),
             "python": platform.python_version(),
             "node": runtime.node_version if runtime else None,
             "simulator": simulators[0] if simulators else None,
         }
-
-
-def _maple_version() -> str | None:
-    """The version of the installed package; None in a clone that was not installed."""
-    try:
-        return importlib.metadata.version("maple")
-    except importlib.metadata.PackageNotFoundError:
-        return None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Mapping
-from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import psutil
 
+from ..machine import cpu_count, cpu_model, package_version
 from .report import Machine
 
 __all__ = ["describe_machine", "load_average"]
@@ -24,16 +22,14 @@ def describe_machine(
     `own` says that the registry is in this process, so that its versions are ours. `load` is the
     load average from before the measurement, which then adds to it.
     """
-    ours = {"python": platform.python_version(), "maple": _maple_version()} if own else {}
+    ours = {"python": platform.python_version(), "maple": package_version("maple")} if own else {}
     versions = stats.get("versions", ours)
     controller: Mapping[str, Any] = next(iter(stats["controllers"]), {})
     here: dict[str, Any] = {}
     if local:
         here = {
-            "cpus": len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else os.cpu_count(),
-            "cpu_model": _cpu_model(),
+            "cpus": cpu_count(),
+            "cpu_model": cpu_model(),
             "memory": psutil.virtual_memory().total,
             "load": load,
             "system": f"{platform.system()} {platform.machine()}",
@@ -55,19 +51,3 @@ def load_average() -> float:
 
 def _bare(version: str | None) -> str | None:
     return version.removeprefix("v") if version else None
-
-
-def _cpu_model() -> str | None:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or None
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, None) or platform.processor() or None
-
-
-def _maple_version() -> str | None:
-    try:
-        return metadata.version("maple")
-    except metadata.PackageNotFoundError:
-        return None

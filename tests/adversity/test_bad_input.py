@@ -87,7 +87,7 @@ def the_controller(registry: ControllerRegistry) -> Controller:
 
 
 class Wire:
-    """The channel of a controller, to write anything to, with the frames that no command waited for."""
+    """The channel of a controller, to write anything to, and what comes back for it."""
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
@@ -141,7 +141,7 @@ UNUSABLE_TEAMS = {
     "a command": (EVAL, "not legal"),
     "JSON of no sets": ("[1, null, []]", "not legal"),
     "JSON that confuses the validator": (
-        '[{"species":"Garchomp","ability":"Rough Skin","moves":["earthquake"],"teraType":{"toString":1}}]',
+        '[{"species":"Garchomp","ability":"Rough Skin","moves":["surf"],"teraType":{"toString":1}}]',
         "",
     ),
     "only newlines": ("\n" * 24_000, "cannot be read"),

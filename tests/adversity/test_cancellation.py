@@ -179,7 +179,6 @@ async def test_a_place_that_comes_free_passes_over_those_who_have_given_up(
     while len(registry._waiting) < 2:  # noqa: ASYNC110
         await asyncio.sleep(0)
     closing = asyncio.ensure_future(rooms[0].close())
-    (controller,) = registry._ready()
     answered = asyncio.Event()
     leave = registry.leave
 

@@ -1,4 +1,4 @@
-"""Cancelling the start or the close of a registry leaves no process, no task and no thread behind."""
+"""Cancelling the start or the close of a registry leaves no process and no task behind."""
 
 from __future__ import annotations
 

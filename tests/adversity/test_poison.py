@@ -74,16 +74,15 @@ async def test_it_fails_alone_and_its_input_log_reproduces_the_fault(
         assert (error.pid is None) == (FAULTS[fault] is None)
         assert registry.counters.battles_poisoned == 1
         assert registry.stats()["counters"]["deaths"] == (0 if FAULTS[fault] is None else 2)
-        for deed in (waiting, room.p1.next(), room.result(), room.fork(), room.p2.forfeit()):
+        await waiting  # what was delivered before can still be read
+        for deed in (room.p2.next(), room.result(), room.fork(), room.p2.forfeit()):
             with pytest.raises(BattlePoisoned):
-                async with asyncio.timeout(5):
-                    while True:
-                        await deed
-                        deed = room.p2.next()  # what was delivered before can still be read
+                await deed
         assert registry.stats()["pool"]["rooms"] == 0
         for controller in registry._ready():
             assert (await controller.ask("ping"))["rooms"] == 0
 
+        assert error.input_log is not None
         assert error.input_log.parent == poisonable.poison_folder
         text = error.input_log.read_text("utf-8")
         assert text.endswith(f">p1 fault {fault}\n")
@@ -117,6 +116,7 @@ async def test_choices_of_both_sides_that_nobody_answered_are_in_the_log(
         choices = (room.p1.choose("move 1"), room.p2.choose("fault exit"))
         results = await asyncio.gather(*choices, return_exceptions=True)
         (error,) = {result for result in results if isinstance(result, BattlePoisoned)}
+        assert error.input_log is not None
         assert error.input_log.read_text("utf-8").splitlines()[-2:] == [
             ">p1 move 1",
             ">p2 fault exit",
@@ -175,11 +175,14 @@ async def test_a_battle_whose_controllers_all_die_is_not_moved_for_ever(
     async with ControllerRegistry(settings, node_arguments=arguments) as registry:
         room = await registry.open(FORMAT, seed=1)
         victim = await registry.open(FORMAT, seed=2)
+
+        async def play() -> None:
+            while True:
+                await room.p1.choose("default")
+                await room.p2.choose("default")
+
         with pytest.raises(ControllerDied) as death:
-            async with asyncio.timeout(60):
-                while True:
-                    await room.p1.choose("default")
-                    await room.p2.choose("default")
+            await asyncio.wait_for(play(), 60)
         assert "a short life" in death.value.stderr
         assert death.value.exit_status == 1
         with pytest.raises(ControllerDied):

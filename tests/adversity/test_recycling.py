@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import Iterable
@@ -80,31 +81,35 @@ def counters(registry: ControllerRegistry) -> dict[str, Any]:
 
 
 class Census:
-    """Looks again and again which processes there are."""
+    """Looks again and again how many processes there are, and notes which were recycled."""
 
     def __init__(self, registry: ControllerRegistry) -> None:
-        self.seen: set[int] = set()
+        assert registry._pool is not None
+        self.recycled: set[int] = set()
         self._registry = registry
-        self._task = asyncio.ensure_future(self._count())
+        self._recycle = registry._pool._recycle
+        registry._pool._recycle = self._note  # type: ignore[method-assign]
+        self._task = asyncio.create_task(self._count())
+
+    def _note(self, controller: Controller, reason: str) -> None:
+        self.recycled.add(controller.pid)
+        self._recycle(controller, reason)
 
     async def _count(self) -> None:
         pool = self._registry.config.pool
         while True:
-            there = controllers()
-            self.seen |= {process.pid for process in there}
             stats = self._registry.stats(round_trips=False)
-            draining = [c for c in stats["controllers"] if c["state"] == "draining"]
+            draining = [c for c in stats["controllers"] if c["state"] != "ready"]
             # In each place one that works and one that is to replace it.
-            assert len(there) <= 2 * pool + len(draining), stats["controllers"]
+            assert len(controllers()) <= 2 * pool + len(draining), stats["controllers"]
             assert stats["pool"]["ready"] <= pool
             await asyncio.sleep(0.2)
 
     async def close(self) -> None:
         """Ends the count; raises what it found wrong."""
         self._task.cancel()
-        await asyncio.wait([self._task])
-        if not self._task.cancelled():
-            self._task.result()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
 
 
 async def play_until_recycled(config: BridgeConfig, calm: Calm, reason: str) -> dict[str, Any]:
@@ -116,11 +121,10 @@ async def play_until_recycled(config: BridgeConfig, calm: Calm, reason: str) -> 
             assert await play(registry) == calm.recordings
             rounds += 1
         found = counters(registry)
-        await until(lambda: all(c["state"] == "ready" for c in registry.stats()["controllers"]))
+        former = census.recycled.copy()
+        assert len(former) == found["recycled"][reason]
+        await until(lambda: not any(map(psutil.pid_exists, former)))
         await census.close()
-        current = {controller.pid for controller in registry._ready()}
-        assert len(census.seen) > len(current)
-        assert not any(psutil.pid_exists(pid) for pid in census.seen - current)
     assert found["recycled"].keys() == {reason}
     assert found["battles_ended"] == rounds * len(BATTLES)
     assert (found["deaths"], found["failed_starts"], found["battles_poisoned"]) == (0, 0, 0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -77,7 +79,12 @@ TEAMS = {
     "gen6triplescustomgame": PACKED + "]" + PACKED,
 }
 RANDOM = [f"gen{generation}randombattle" for generation in range(1, 10)]
-RANDOM += ["gen9randomdoublesbattle", "gen9doubleshackmonscup", "gen9bssfactory", "gen8bdsprandombattle"]
+RANDOM += [
+    "gen9randomdoublesbattle",
+    "gen9doubleshackmonscup",
+    "gen9bssfactory",
+    "gen8bdsprandombattle",
+]
 FORMATS = [*RANDOM, *TEAMS]
 
 
@@ -90,21 +97,22 @@ async def warm(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Contro
         yield registry
 
 
-def players(name: str) -> dict[str, Player]:
+def players(name: str) -> tuple[Player, Player]:
     team = TEAMS.get(name)
-    return {"p1": Player("Red", team), "p2": Player("Blue", team)}
+    return Player("Red", team), Player("Blue", team)
 
 
 @pytest.mark.parametrize("name", FORMATS)
 async def test_a_battle_is_played_to_its_end_copied_and_played_again(
     registry: ControllerRegistry, name: str
 ) -> None:
-    expected = await record(registry, name, SEED, **players(name))
+    red, blue = players(name)
+    expected = await record(registry, name, SEED, p1=red, p2=blue)
     assert expected.result is not None
     assert expected.result.turns > 0
     assert expected.p1.lines[-1].startswith(("|win|", "|tie"))
 
-    room = await registry.open(name, seed=SEED, **players(name))
+    room = await registry.open(name, seed=SEED, p1=red, p2=blue)
     recorder = Recorder(room, policies_for(SEED))
     await recorder.play(rounds=max(1, expected.result.turns // 2))
     head = Tape(recorder.recording.p2.lines[:], recorder.recording.p2.requests[:])
@@ -129,8 +137,8 @@ async def test_a_team_comes_to_the_battle_as_it_was_given(
     registry: ControllerRegistry, team: str
 ) -> None:
     battle_format = "gen9vgc2025regi" if team == EXPORT else "gen4doublesou"
-    given = {"p1": Player("Red", team), "p2": Player("Blue", team)}
-    async with await registry.open(battle_format, seed=SEED, **given) as room:
+    red, blue = players(battle_format)
+    async with await registry.open(battle_format, seed=SEED, p1=red, p2=blue) as room:
         update = await room.p1.next()
         assert update is not None
         assert update.request is not None
@@ -162,7 +170,9 @@ process.stdout.write(`{"room":"inside"${room.take()}}`);
 """
 
 
-@pytest.mark.parametrize("name", ["gen1randombattle", "gen9randombattle", "gen9randomdoublesbattle"])
+@pytest.mark.parametrize(
+    "name", ["gen1randombattle", "gen9randombattle", "gen9randomdoublesbattle"]
+)
 async def test_a_battle_played_inside_node_is_the_one_over_the_bridge(
     registry: ControllerRegistry, name: str
 ) -> None:
@@ -178,9 +188,8 @@ async def test_a_battle_played_inside_node_is_the_one_over_the_bridge(
         },
         "policies": [seeds.policy_seed(SEED, side) for side in ("p1", "p2")],
     }
-    command = [found.node, "-e", PLAY_INSIDE_NODE, orjson.dumps(order).decode()]
-    played = subprocess.run(command, cwd=NODE_SIDE, capture_output=True, check=True)
-    frame = orjson.loads(played.stdout)
+    command = [str(found.node), "-e", PLAY_INSIDE_NODE, orjson.dumps(order).decode()]
+    frame = orjson.loads(await asyncio.to_thread(subprocess.check_output, command, cwd=NODE_SIDE))
     for side, tape in (("p1", over_the_bridge.p1), ("p2", over_the_bridge.p2)):
         lines = frame[side]["text"].split("\n")
         assert [line for line in lines if not line.startswith("|t:|")] == tape.lines
@@ -206,13 +215,14 @@ async def test_a_seed_in_the_notation_of_the_simulator_is_the_seed_of_the_battle
 async def test_a_seed_decides_the_battle_and_no_seed_is_another_one_each_time(
     registry: ControllerRegistry,
 ) -> None:
-    async def teams(seed: int | None) -> object:
+    async def teams(seed: int | None) -> list[Any]:
         async with await registry.open("gen1randombattle", seed=seed) as room:
             updates = [await room.p1.next(), await room.p2.next()]
-            return [update.request["side"] for update in updates if update and update.request]
+            requests = [update.request for update in updates if update and update.request]
+            return [request["side"]["pokemon"] for request in requests]
 
     assert await teams(1) == await teams(1)
     assert await teams(1) != await teams(2)
     assert await teams(None) != await teams(None)
-    first, second = await teams(1)  # type: ignore[misc]
-    assert first["pokemon"] != second["pokemon"]
+    first, second = await teams(1)
+    assert first != second

@@ -6,13 +6,14 @@ import asyncio
 import os
 import re
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import orjson
 import psutil
 import pytest
 
-from bridge import BridgeConfig, ControllerRegistry, Result
+from bridge import BattleRoom, BridgeConfig, ControllerRegistry, Result
 from bridge.errors import (
     BridgeError,
     ControllerDied,
@@ -28,6 +29,7 @@ from tests.recording import Recorder, Recording, record_all
 pytestmark = pytest.mark.timeout(60)
 
 FORMAT = "gen1randombattle"
+Refuse = Callable[[str], object]
 FAULTS = Path(__file__).resolve().parents[1] / "adversity" / "faults"
 
 
@@ -66,15 +68,15 @@ async def test_closing_what_never_started_and_closing_twice_do_nothing(
 
 
 @pytest.fixture
-def flag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file that, while it is there, keeps controllers from coming up."""
+def refuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Refuse:
+    """Keeps controllers from coming up, from now on: `once`, or `always`."""
     path = tmp_path / "flag"
     monkeypatch.setenv("FLAG", str(path))
-    return path
+    return lambda how: path.write_text(how)
 
 
 @pytest.fixture
-def reluctant(settings: BridgeConfig, flag: Path) -> BridgeConfig:
+def reluctant(settings: BridgeConfig, refuse: Refuse) -> BridgeConfig:
     return settings.replace(
         node_arguments=("--require", str(FAULTS / "refuse.js")),
         start_attempts=3,
@@ -83,9 +85,9 @@ def reluctant(settings: BridgeConfig, flag: Path) -> BridgeConfig:
 
 
 async def test_a_broken_installation_shows_with_the_first_controller(
-    reluctant: BridgeConfig, flag: Path
+    reluctant: BridgeConfig, refuse: Refuse
 ) -> None:
-    flag.touch()
+    refuse("always")
     registry = ControllerRegistry(reluctant, pool=4)
     with pytest.raises(ControllerDied) as death:
         await registry.start()
@@ -98,14 +100,14 @@ async def test_a_broken_installation_shows_with_the_first_controller(
 
 
 async def test_a_pool_of_which_only_a_part_comes_up_does_not_start(
-    reluctant: BridgeConfig, flag: Path
+    reluctant: BridgeConfig, refuse: Refuse
 ) -> None:
     registry = ControllerRegistry(reluctant, pool=3)
     progress: list[str] = []
 
     def break_the_rest(line: str) -> None:
         progress.append(line)
-        flag.touch()
+        refuse("always")
 
     with pytest.raises(ControllerDied, match="status 3"):
         await registry.start(progress=break_the_rest)
@@ -136,13 +138,13 @@ async def test_a_controller_that_is_not_ready_in_time_fails_the_start(
 
 
 async def test_a_controller_that_comes_up_at_the_second_attempt_is_as_good(
-    reluctant: BridgeConfig, flag: Path
+    reluctant: BridgeConfig, refuse: Refuse
 ) -> None:
     async with ControllerRegistry(reluctant) as registry:
         room = await registry.open(FORMAT, seed=1)
         recorder = Recorder(room, policies_for(1))
         await recorder.play(rounds=2)
-        flag.write_text("once")
+        refuse("once")
         os.kill(registry.stats()["controllers"][0]["pid"], signal.SIGKILL)
         played = await recorder.play()
         assert played.result is not None
@@ -152,7 +154,7 @@ async def test_a_controller_that_comes_up_at_the_second_attempt_is_as_good(
 
 
 async def test_when_no_controller_comes_up_any_more_everybody_is_told_why(
-    reluctant: BridgeConfig, flag: Path
+    reluctant: BridgeConfig, refuse: Refuse
 ) -> None:
     registry = ControllerRegistry(reluctant, rooms_per_controller=2)
     await registry.start()
@@ -171,16 +173,17 @@ async def test_when_no_controller_comes_up_any_more_everybody_is_told_why(
     ]
     await until(lambda: len(registry._waiting) == 2)
     choosing = rooms[1].p1.choose("move 1")
-    flag.touch()
+    refuse("always")
     os.kill(registry.stats()["controllers"][0]["pid"], signal.SIGKILL)
     async with asyncio.timeout(30):
         outcomes = await asyncio.gather(*waiting, choosing, return_exceptions=True)
         cause = await registry.failure()
-    for outcome in outcomes:
-        assert outcome is cause
-    assert isinstance(cause, ControllerDied)
-    assert cause.exit_status == 3
-    assert "this process was told not to come up" in cause.stderr
+    for outcome in (cause, *outcomes):
+        assert isinstance(outcome, ControllerDied)
+        assert outcome.exit_status == 3
+        assert "this process was told not to come up" in outcome.stderr
+    tags = [outcome.room for outcome in outcomes if isinstance(outcome, ControllerDied)]
+    assert tags == [rooms[0].tag, rooms[0].tag, rooms[1].tag, None, None, rooms[1].tag]
     assert registry.stats()["counters"]["failed_starts"] == 3
     for deed in (registry.open(FORMAT), rooms[0].p2.forfeit(), rooms[1].p1.forfeit()):
         with pytest.raises(ControllerDied):
@@ -240,14 +243,16 @@ async def test_an_error_in_the_body_closes_at_once(settings: BridgeConfig) -> No
     class Mishap(Exception):
         pass
 
-    room = None
-    with pytest.raises(Mishap):
+    rooms: list[BattleRoom] = []
+
+    async def work() -> None:
         async with ControllerRegistry(settings, drain_timeout=600.0) as registry:
-            room = await registry.open(FORMAT, seed=1)
-            room.p1.choose("move 1").cancel()
+            rooms.append(await registry.open(FORMAT, seed=1))
             raise Mishap
-    assert room is not None
-    assert room.is_over
+
+    with pytest.raises(Mishap):
+        await asyncio.wait_for(work(), 30)
+    assert rooms[0].is_over
 
 
 async def test_closing_ends_a_controller_that_is_stopped(settings: BridgeConfig) -> None:

@@ -494,10 +494,10 @@ async def test_choices_in_flight_when_the_controller_dies_are_taken_once(
 
 async def test_teams_that_were_given_are_the_same_after_a_move(settings: BridgeConfig) -> None:
     team = "Garchomp @ Leftovers\nAbility: Rough Skin\nEVs: 252 Atk\n- Earthquake\n- Dragon Claw\n"
-    players = {"p1": Player("Red", team), "p2": Player("Blue", team)}
+    red, blue = Player("Red", team), Player("Blue", team)
     async with ControllerRegistry(settings) as registry:
-        expected = await record(registry, "gen9ou", SEED, **players)
-        room = await registry.open("gen9ou", seed=SEED, **players)
+        expected = await record(registry, "gen9ou", SEED, p1=red, p2=blue)
+        room = await registry.open("gen9ou", seed=SEED, p1=red, p2=blue)
         recorder = Recorder(room, policies_for(SEED))
         await recorder.play(2)
         assert room.controller is not None

@@ -1,0 +1,226 @@
+"""One Node process and its pipe: how it comes up, what it may say, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bridge import BridgeConfig
+from bridge.controller import Controller, ControllerState, Death
+from bridge.errors import BridgeError, ControllerDied, ControllerUnresponsive, ProtocolViolation
+from bridge.runtime import find_runtime
+from bridge.timing import RoundTrips
+from tests.conftest import until
+
+pytestmark = pytest.mark.timeout(60)
+
+Make = Callable[..., Controller]
+
+# Stands in for the entry file: greets, and then does what a test wants.
+IMPOSTOR = """
+const net = require('node:net');
+const fd = Number(process.argv.find((word) => word.startsWith('--channel=')).slice(10));
+const channel = new net.Socket({ fd, readable: true, writable: true });
+const say = (text) => channel.write(text + '\\n');
+const { pid, version } = process;
+const hello = { protocol: 1, node: version, simulator: 'none', turbo: false, pid };
+const greet = () => say(JSON.stringify({ hello }));
+"""
+
+
+@pytest.fixture
+def deaths() -> list[Death]:
+    return []
+
+
+@pytest.fixture
+def make(settings: BridgeConfig, tmp_path: Path, deaths: list[Death]) -> Make:
+    """Makes a controller: the real one, or one that runs some JavaScript in its place."""
+
+    def make(script: str | None = None, **changes: object) -> Controller:
+        runtime = find_runtime()
+        if script is not None:
+            entry = tmp_path / "impostor.js"
+            entry.write_text(IMPOSTOR + script)
+            runtime = replace(runtime, entry=entry)
+        return Controller(
+            1,
+            settings.replace(**changes),
+            runtime,
+            trips=RoundTrips(),
+            on_beat=lambda _: None,
+            on_death=lambda _, death: deaths.append(death),
+        )
+
+    return make
+
+
+async def test_a_controller_says_who_it_is_and_answers(make: Make, deaths: list[Death]) -> None:
+    controller = make(warmup_battles=1, warmup_format="gen1randombattle")
+    await controller.start()
+    assert controller.state is ControllerState.READY
+    assert controller.identity.pid == controller.pid
+    assert controller.identity.simulator == "0.11.11"
+    assert controller.vitals.rss > 1_000_000
+    answer = await controller.ask("ping")
+    assert answer["rooms"] == 0
+    assert repr(controller) == f"<Controller 1: pid {controller.pid}, ready, 0 rooms, 0 unanswered>"
+    with pytest.raises(ProtocolViolation, match="unknown op"):
+        await controller.ask("sing")
+    for _ in range(2):
+        await controller.stop()
+        assert repr(controller).endswith("dead, 0 rooms, 0 unanswered>")
+    assert [death.expected for death in deaths] == [True]
+
+
+FAILED_STARTS: dict[str, tuple[str, type[BridgeError], str]] = {
+    "it exits": ("process.exit(9)", ControllerDied, "status 9"),
+    "it dies": ("process.kill(process.pid, 'SIGKILL')", ControllerDied, "SIGKILL"),
+    "it throws": ("throw new Error('no')", ControllerDied, "Error: no"),
+    "it says nothing": ("", ControllerUnresponsive, "not ready after 1 s"),
+    "it hangs up": ("channel.destroy(); setInterval(() => {}, 1000)", ControllerDied, "SIGKILL"),
+    "it does not speak JSON": ("say('welcome')", ControllerDied, "not JSON"),
+    "it says no object": ("say('[]')", ControllerDied, "not an object"),
+    "it is of another version": ("hello.protocol = 99; greet()", ProtocolViolation, "protocol 99"),
+    "it says something else": ("say('{}')", ProtocolViolation, "protocol None"),
+    "it never warms up": ("greet()", ControllerUnresponsive, "not ready after 1 s"),
+}
+
+
+@pytest.mark.parametrize(
+    ("script", "kind", "reason"), FAILED_STARTS.values(), ids=list(FAILED_STARTS)
+)
+async def test_a_start_fails_when(
+    make: Make, script: str, kind: type[BridgeError], reason: str
+) -> None:
+    controller = make(script, start_timeout=1.0, warmup_battles=1)
+    with pytest.raises(BridgeError) as failure:
+        async with asyncio.timeout(30):
+            await controller.start()
+    assert type(failure.value) is kind
+    assert reason in str(failure.value)
+    assert failure.value.pid == controller.pid
+    assert controller.state is ControllerState.DEAD
+
+
+async def test_a_node_that_cannot_be_run_fails_the_start(
+    settings: BridgeConfig, tmp_path: Path, deaths: list[Death]
+) -> None:
+    controller = Controller(
+        1,
+        settings,
+        replace(find_runtime(), node=tmp_path / "nowhere"),
+        trips=RoundTrips(),
+        on_beat=lambda _: None,
+        on_death=lambda _, death: deaths.append(death),
+    )
+    with pytest.raises(ControllerDied, match="nowhere: No such file"):
+        await controller.start()
+
+
+VIOLATIONS = {
+    "not JSON": "say('hi')",
+    "not an object": "say('7')",
+    "a frame that answers nothing": "say('{\"news\":1}')",
+    "a second greeting": "greet()",
+}
+
+
+@pytest.mark.parametrize("script", VIOLATIONS.values(), ids=list(VIOLATIONS))
+async def test_a_controller_that_breaks_the_protocol_is_killed(
+    make: Make, deaths: list[Death], script: str
+) -> None:
+    controller = make(f"greet(); channel.on('data', () => {{ {script} }})")
+    await controller.start()
+    with pytest.raises(ControllerDied):
+        async with asyncio.timeout(30):
+            await controller.ask("ping")
+    await until(lambda: deaths)
+    (death,) = deaths
+    assert death.error.message.startswith("killed: ")
+    assert death.error.exit_status == -signal.SIGKILL
+    assert not death.expected
+
+
+async def test_an_answer_to_a_command_that_was_never_sent_is_passed_over(make: Make) -> None:
+    controller = make(
+        """
+        greet();
+        channel.on('data', () => {
+          for (const ack of [null, 77, -1, 'x']) say(JSON.stringify({ ack }));
+          say('{"ack":1,"answer":42}');
+        });
+        """
+    )
+    await controller.start()
+    assert (await controller.ask("ping"))["answer"] == 42
+    await controller.stop()
+
+
+async def test_frames_may_arrive_in_any_pieces(make: Make) -> None:
+    controller = make(
+        """
+        greet();
+        channel.on('data', async () => {
+          const frame = Buffer.from(JSON.stringify({ ack: 1, text: 'é🦀'.repeat(50) }) + '\\n');
+          for (const byte of frame) {
+            channel.write(Buffer.of(byte));
+            await new Promise(setImmediate);
+          }
+        });
+        """
+    )
+    await controller.start()
+    assert (await controller.ask("ping"))["text"] == "é🦀" * 50
+    await controller.stop()
+
+
+async def test_a_frame_may_be_longer_than_any_buffer(make: Make) -> None:
+    controller = make(
+        "greet(); channel.on('data', () => say(JSON.stringify({ ack: 1, text: 'x'.repeat(3e7) })))"
+    )
+    await controller.start()
+    assert len((await controller.ask("ping"))["text"]) == 30_000_000
+    await controller.stop()
+
+
+@pytest.mark.parametrize(
+    ("fault", "cause"),
+    [(signal.SIGKILL, "SIGKILL"), (signal.SIGTERM, "SIGTERM"), (signal.SIGSEGV, "SIGSEGV")],
+)
+async def test_a_death_says_how_and_blames_nobody_who_was_not_in_hand(
+    make: Make, deaths: list[Death], fault: signal.Signals, cause: str
+) -> None:
+    controller = make()
+    await controller.start()
+    os.kill(controller.pid, fault)
+    await until(lambda: deaths)
+    with pytest.raises(ControllerDied, match=cause):
+        await controller.ask("ping")
+    (death,) = deaths
+    assert death.error.exit_status == -fault
+    assert not death.blamed
+
+
+async def test_a_controller_refuses_every_transition_that_is_not_foreseen(make: Make) -> None:
+    order = list(ControllerState)
+    controller = make()
+    for before, after in itertools.product(order, order):
+        # Life goes one way, and may be cut short; only what was ready can drain.
+        foreseen = order.index(after) > order.index(before) and (
+            after in (ControllerState.STOPPING, ControllerState.DEAD)
+            or order.index(after) == order.index(before) + 1
+        )
+        controller.state = before
+        if foreseen:
+            controller._become(after)
+        else:
+            with pytest.raises(AssertionError, match="cannot go from"):
+                controller._become(after)
