@@ -30,6 +30,11 @@ FORMAT = "gen1randombattle"
 COLLECT = ("--expose-gc", "--require", str(FAULTS / "collect.js"))
 
 
+@pytest.fixture(name="settings")
+def patient(settings: BridgeConfig) -> BridgeConfig:
+    return settings.replace(response_timeout=30.0)
+
+
 # Thousands of rooms
 
 

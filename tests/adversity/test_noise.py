@@ -42,6 +42,11 @@ DIE = {
 DEATHS = {"exit": 7, "abort": -signal.SIGABRT}
 
 
+@pytest.fixture(name="settings")
+def patient(settings: BridgeConfig) -> BridgeConfig:
+    return settings.replace(response_timeout=30.0)
+
+
 @pytest.fixture
 def noisy(settings: BridgeConfig) -> BridgeConfig:
     return settings.replace(node_arguments=("--require", str(NOISE)))

@@ -29,8 +29,13 @@ PATIENCE = 30.0
 @pytest_asyncio.fixture(scope="module", loop_scope="module", name="registry")
 async def two_places() -> AsyncIterator[ControllerRegistry]:
     settings = BridgeConfig(pool=1, rooms_per_controller=2, warmup_battles=0, open_timeout=1.0)
-    async with ControllerRegistry(settings) as registry:
+    async with ControllerRegistry(settings, response_timeout=PATIENCE) as registry:
         yield registry
+
+
+@pytest.fixture(name="settings")
+def patient(settings: BridgeConfig) -> BridgeConfig:
+    return settings.replace(response_timeout=PATIENCE)
 
 
 @pytest_asyncio.fixture(autouse=True, loop_scope="module")

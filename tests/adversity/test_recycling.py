@@ -39,7 +39,7 @@ class Calm:
 @pytest.fixture(scope="module")
 def calm() -> Calm:
     async def main() -> Calm:
-        async with ControllerRegistry(pool=1, warmup_battles=0) as registry:
+        async with ControllerRegistry(pool=1, warmup_battles=0, response_timeout=30) as registry:
             (controller,) = registry._ready()
             recordings = await play(registry)
             answer = await controller.ask("ping")
@@ -54,7 +54,7 @@ def restless(settings: BridgeConfig) -> BridgeConfig:
     return settings.replace(
         pool=2,
         heartbeat=0.1,
-        response_timeout=10.0,
+        response_timeout=30.0,
         recycle_battles=0,
         recycle_memory_mb=0,
         recycle_age=0.0,

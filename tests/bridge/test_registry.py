@@ -72,7 +72,7 @@ def refuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Refuse:
     """Keeps controllers from coming up, from now on: `once`, or `always`."""
     path = tmp_path / "flag"
     monkeypatch.setenv("FLAG", str(path))
-    return lambda how: path.write_text(how)
+    return path.write_text
 
 
 @pytest.fixture
@@ -316,7 +316,7 @@ async def test_a_room_in_which_nobody_chooses_is_closed_and_its_place_is_free(
 
 # The same seeds give the same battles
 
-BATTLES = [(FORMAT, seed) for seed in range(5)] + [("gen91v1factory", seed) for seed in range(5)]
+BATTLES = [(FORMAT, seed) for seed in (1, 29, 35)] + [("gen91v1factory", 1), ("gen91v1factory", 2)]
 FIRST_RECORDING: list[Recording] = []
 
 
