@@ -151,7 +151,9 @@ def assert_flat(readings: list[Reading], rooms: int) -> None:
         costs = [
             getattr(after, cost) - getattr(before, cost) for before, after in pairwise(readings)
         ]
-        assert costs[-1] < 2 * costs[0], f"{cost} by part: {costs}"
+        # The same work can cost twice as much a minute later; a cost that grows with every room that
+        # ever was has grown sevenfold by the last part.
+        assert min(costs[1:]) < 4 * costs[0], f"{cost} by part: {costs}"
 
 
 @pytest.mark.serial
