@@ -23,7 +23,7 @@ def place(
     for number in range(waiting):
         unwanted = avoid[number] if number < len(avoid) else None
         free = [index for index, load in enumerate(loads) if load < capacity]
-        if len(loads) > 1 and unwanted in free:
+        if len(free) > 1 and unwanted in free:
             free.remove(unwanted)
         if not free:
             break

@@ -27,4 +27,6 @@ def policy_seed(seed: Seed, purpose: str) -> int:
 
 
 def _digest(seed: Seed, purpose: str) -> bytes:
-    return hashlib.blake2b(f"{seed}/{purpose}".encode(), digest_size=8).digest()
+    return hashlib.blake2b(
+        f"{seed}/{purpose}".encode("utf-8", "surrogatepass"), digest_size=8
+    ).digest()

@@ -23,8 +23,8 @@ from tests.recording import Recorder, Recording, record
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 
 FAULTS = Path(__file__).parent / "faults"
-FORMAT = "gen91v1factory"
-SEED = 31
+FORMAT = "gen1randombattle"
+SEED = 29
 HUGE = 10_000_000
 EVAL = ">eval globalThis.executed = 1"
 

@@ -17,8 +17,8 @@ from tests.recording import Recorder, Recording, record
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 
-FORMAT = "gen91v1factory"
-SEED = 31
+FORMAT = "gen1randombattle"
+SEED = 29
 
 Moment = Callable[[Controller, asyncio.Task[Any]], Awaitable[None]]
 

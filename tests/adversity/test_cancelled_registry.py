@@ -11,7 +11,7 @@ from bridge.errors import RegistryClosed
 
 pytestmark = pytest.mark.timeout(60)
 
-FORMAT = "gen91v1factory"
+FORMAT = "gen1randombattle"
 MOMENTS_OF_A_START = [0, 1, 8, 0.02, 0.1, 0.3, 0.6]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import signal
 from pathlib import Path
 
@@ -17,17 +16,17 @@ from tests.recording import Recorder, record_all
 
 pytestmark = pytest.mark.timeout(90)
 
-FORMAT = "gen91v1factory"
-BESIDE = [(FORMAT, seed) for seed in (0, 8, 13, 37)]
+FORMAT = "gen1randombattle"
+BESIDE = [(FORMAT, seed) for seed in (1, 29, 35, 74)]
 
-# How Node ends by each fault, with an exit status or by a signal or not at all, and what is said.
-FAULTS: dict[str, tuple[int | None, str]] = {
-    "throw": (None, "Error: thrown by a test\n    at "),
-    "loop": (-signal.SIGKILL, "Node did not answer"),
-    "exit": (7, "the last words of a test"),
-    "abort": (-signal.SIGABRT, "the last words of a test"),
-    "memory": (-signal.SIGABRT, "heap out of memory"),
-    "garble": (-signal.SIGKILL, "not JSON"),
+# How Node ends by each fault: with an exit status, by a signal, or not at all.
+FAULTS: dict[str, int | None] = {
+    "throw": None,
+    "loop": -signal.SIGKILL,
+    "exit": 7,
+    "abort": -signal.SIGABRT,
+    "memory": -signal.SIGABRT,
+    "garble": -signal.SIGKILL,
 }
 
 
@@ -43,8 +42,8 @@ def poisonable(settings: BridgeConfig) -> BridgeConfig:
 
 
 async def bring_to_the_brink(registry: ControllerRegistry) -> BattleRoom:
-    room = await registry.open(FORMAT, seed=31)
-    await Recorder(room, policies_for(31)).play(rounds=3)
+    room = await registry.open(FORMAT, seed=99)
+    await Recorder(room, policies_for(99)).play(rounds=3)
     return room
 
 
@@ -59,7 +58,6 @@ async def poison(room: BattleRoom, choice: str) -> BattlePoisoned:
 async def test_it_fails_alone_and_its_input_log_reproduces_the_fault(
     poisonable: BridgeConfig, fault: str
 ) -> None:
-    status, said = FAULTS[fault]
     if fault == "loop":
         warm = {"warmup_battles": 1, "warmup_format": FORMAT}
         poisonable = poisonable.replace(response_timeout=2.0, **warm)
@@ -72,11 +70,10 @@ async def test_it_fails_alone_and_its_input_log_reproduces_the_fault(
         assert await beside == undisturbed
 
         assert error.room == room.tag
-        assert error.exit_status == status
-        assert said in str(error)
+        assert error.exit_status == FAULTS[fault]
         assert error.pid is not None
         assert registry.counters.battles_poisoned == 1
-        assert registry.stats()["counters"]["deaths"] == (0 if status is None else 2)
+        assert registry.stats()["counters"]["deaths"] == (0 if FAULTS[fault] is None else 2)
         await waiting  # what was delivered before can still be read
         for deed in (room.p2.next(), room.result(), room.fork(), room.p2.forfeit()):
             with pytest.raises(BattlePoisoned):
@@ -89,21 +86,38 @@ async def test_it_fails_alone_and_its_input_log_reproduces_the_fault(
         assert error.input_log.parent == poisonable.poison_folder
         text = error.input_log.read_text("utf-8")
         assert text.endswith(f">p1 fault {fault}\n")
-        with pytest.raises(BattlePoisoned, match=re.escape(said)):
+        with pytest.raises(BattlePoisoned):
             await registry.resume(Journal.from_input_log(text))
+        assert registry.counters.battles_poisoned == 2
+
+
+@pytest.mark.parametrize(("fault", "cause"), [("exit", "status 7"), ("abort", "SIGABRT")])
+async def test_the_error_shows_what_the_process_said_last(
+    poisonable: BridgeConfig, fault: str, cause: str
+) -> None:
+    async with ControllerRegistry(poisonable, pool=1) as registry:
+        error = await poison(await bring_to_the_brink(registry), f"fault {fault}")
+    assert cause in str(error)
+    assert "the last words of a test" in str(error)
+
+
+async def test_the_error_shows_what_the_simulator_threw(poisonable: BridgeConfig) -> None:
+    async with ControllerRegistry(poisonable, pool=1) as registry:
+        error = await poison(await bring_to_the_brink(registry), "fault throw")
+    assert "Error: thrown by a test\n    at " in str(error)
 
 
 async def test_choices_of_both_sides_that_nobody_answered_are_in_the_log(
     poisonable: BridgeConfig,
 ) -> None:
     async with ControllerRegistry(poisonable, pool=1) as registry:
-        room = await registry.open(FORMAT, seed=31)
-        choices = (room.p1.choose("default"), room.p2.choose("fault exit"))
+        room = await registry.open(FORMAT, seed=99)
+        choices = (room.p1.choose("move 1"), room.p2.choose("fault exit"))
         results = await asyncio.gather(*choices, return_exceptions=True)
         (error,) = {result for result in results if isinstance(result, BattlePoisoned)}
         assert error.input_log is not None
         assert error.input_log.read_text("utf-8").splitlines()[-2:] == [
-            ">p1 default",
+            ">p1 move 1",
             ">p2 fault exit",
         ]
         with pytest.raises(BattlePoisoned):
@@ -112,7 +126,7 @@ async def test_choices_of_both_sides_that_nobody_answered_are_in_the_log(
 
 async def test_what_node_would_have_refused_is_not_in_the_log(poisonable: BridgeConfig) -> None:
     async with ControllerRegistry(poisonable, pool=1) as registry:
-        room = await registry.open(FORMAT, seed=31)
+        room = await registry.open(FORMAT, seed=99)
         hostile = (
             room.p2.choose("fault exit"),
             room.p1.choose("move 1\n>p2 move 2"),
@@ -130,31 +144,31 @@ async def test_what_node_would_have_refused_is_not_in_the_log(poisonable: Bridge
 async def test_a_battle_in_whose_hands_controllers_are_killed_again_and_again_is_given_up(
     poisonable: BridgeConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bridge.registry._DEATHS_IN_HAND", 3)
+    monkeypatch.setattr("bridge.registry._DEATHS_IN_HAND", 4)
     async with ControllerRegistry(poisonable, pool=1) as registry:
         error = await poison(await bring_to_the_brink(registry), "fault kill")
         assert error.exit_status == -signal.SIGKILL
-        assert registry.stats()["counters"]["deaths"] == 3
+        assert registry.stats()["counters"]["deaths"] == 4
         assert registry.counters.battles_poisoned == 1
 
 
 async def test_a_battle_beside_a_poisoned_one_is_not_blamed(poisonable: BridgeConfig) -> None:
     async with ControllerRegistry(poisonable, pool=1) as registry:
         rooms = [await bring_to_the_brink(registry) for _ in range(2)]
-        innocent = await registry.open(FORMAT, seed=13)
+        innocent = await registry.open(FORMAT, seed=98)
         for room in rooms:
             await poison(room, "fault exit")
         assert registry.counters.battles_poisoned == 2
         assert registry.stats()["counters"]["deaths"] == 4
         assert innocent.strikes == 0
-        played = await Recorder(innocent, policies_for(13)).play()
+        played = await Recorder(innocent, policies_for(98)).play()
         assert played.result is not None
 
 
 async def test_a_battle_whose_controllers_all_die_is_not_moved_for_ever(
     settings: BridgeConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bridge.registry._SETBACKS", 3)
+    monkeypatch.setattr("bridge.registry._SETBACKS", 4)
     faults = Path(__file__).parent / "faults" / "short-lived.js"
     arguments = ("--require", str(faults))
     async with ControllerRegistry(settings, node_arguments=arguments) as registry:
