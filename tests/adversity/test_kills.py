@@ -61,7 +61,8 @@ async def test_two_hundred_battles_are_told_the_same_while_controllers_are_kille
     settings: BridgeConfig,
 ) -> None:
     assert len(BATTLES) == 200
-    four = settings.replace(pool=4, response_timeout=2.5, heartbeat=1.0)
+    # A cold process that loads several generations at once may be busy for seconds.
+    four = settings.replace(pool=4, response_timeout=8.0, heartbeat=1.0)
     async with ControllerRegistry(four, pool=2) as registry:
         undisturbed = await record_all(registry, BATTLES)
         calm = registry.stats()["counters"]

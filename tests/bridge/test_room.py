@@ -499,7 +499,7 @@ async def test_teams_that_were_given_are_the_same_after_a_move(settings: BridgeC
         expected = await record(registry, "gen9ou", SEED, p1=red, p2=blue)
         room = await registry.open("gen9ou", seed=SEED, p1=red, p2=blue)
         recorder = Recorder(room, policies_for(SEED))
-        await recorder.play(2)
+        await recorder.play(1)
         assert room.controller is not None
         os.kill(room.controller.pid, signal.SIGKILL)
         assert await recorder.play() == expected
