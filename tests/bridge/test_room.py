@@ -446,7 +446,7 @@ async def test_a_journal_that_leads_to_the_end_resumes_at_the_end(
 async def test_closing_a_room_whose_controller_is_dying_gives_its_place_back(
     settings: BridgeConfig, fault: signal.Signals
 ) -> None:
-    async with ControllerRegistry(settings, warmup_battles=1, response_timeout=1.0) as registry:
+    async with ControllerRegistry(settings, warmup_battles=1, response_timeout=3.0) as registry:
         room = await registry.open(FORMAT, seed=SEED)
         assert room.controller is not None
         os.kill(room.controller.pid, fault)
