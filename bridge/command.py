@@ -51,5 +51,11 @@ class Command:
         if self.future is not None and not self.future.done():
             self.future.set_exception(error)
 
+    def abandon(self, error: Exception) -> None:
+        """Fails for a reason that the room tells as well: nobody has to hear it from here."""
+        if self.future is not None and not self.future.done():
+            self.fail(error)
+            self.future.exception()
+
     def __repr__(self) -> str:
         return f"<Command: {self.operation} {self.fields.get('room', '')}>"

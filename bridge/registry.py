@@ -74,7 +74,14 @@ class ControllerRegistry:
         **settings: Any,
     ) -> None:
         """Settings are a BridgeConfig, a YAML file, or given by name."""
-        base = load_config(config) if isinstance(config, str | Path) else config or BridgeConfig()
+        if config is None:
+            base = BridgeConfig()
+        elif isinstance(config, str | Path):
+            base = load_config(config)
+        elif isinstance(config, BridgeConfig):
+            base = config
+        else:
+            raise TypeError(f"settings are given by name, as in pool=8, not as {config!r}")
         self.config = base.replace(**settings) if settings else base
         self.max_frame = self.config.max_frame_mb * 1_000_000
         self.runtime = runtime

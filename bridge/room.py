@@ -130,11 +130,6 @@ class BattleRoom:
     def is_over(self) -> bool:
         return self.state in _OVER
 
-    @property
-    def is_opened(self) -> bool:
-        """Whether the simulator has accepted the battle."""
-        return self._opened
-
     def raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
@@ -460,7 +455,7 @@ class BattleRoom:
     def _fail_unanswered(self, error: BridgeError) -> None:
         unanswered, self._unanswered = self._unanswered, {}
         for command in unanswered:
-            command.fail(error)
+            command.abandon(error)
 
     def _leave(self) -> None:
         self._host.leave(self)

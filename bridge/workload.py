@@ -11,7 +11,7 @@ from .errors import ChoiceRejected
 from .random_policy import RandomPolicy
 from .registry import ControllerRegistry
 from .room import BattleRoom, Result
-from .side import Side, Update
+from .side import Side
 
 __all__ = ["Workload", "play", "play_battles", "policies_for"]
 
@@ -44,35 +44,38 @@ async def play(
     while True:
         if between_turns is not None:
             await between_turns()
-        chosen: list[tuple[Side, RandomPolicy, Update, asyncio.Future[None]]] = []
+        chosen: list[tuple[Side, RandomPolicy, int | None, asyncio.Future[None]]] = []
         for side, policy in seats:
             update = await side.next()
             if update is None:
                 return await room.result()
             if update.request is not None and update.must_choose:
                 choice = side.choose(policy.choose(update.request), rqid=update.rqid)
-                chosen.append((side, policy, update, choice))
-        for side, policy, update, choice in chosen:
+                chosen.append((side, policy, update.rqid, choice))
+            # Hundreds of objects that would only wait with us for Node: in thousands of rooms,
+            # Python's garbage collector would look through all of them again and again.
+            del update
+        for side, policy, rqid, choice in chosen:
             try:
                 await choice
             except ChoiceRejected:
-                await choose_again(side, policy, update)
+                await choose_again(side, policy, rqid)
 
 
-async def choose_again(side: Side, policy: RandomPolicy, refused: Update) -> None:
+async def choose_again(side: Side, policy: RandomPolicy, refused: int | None) -> None:
     """Finds a choice that is taken, after one that the request showed as legal was not."""
-    while side.rqid != refused.rqid:
+    while side.rqid != refused:
         # Asked again, with what the refusal revealed.
         update = await side.next()
         if update is None or update.request is None:
             return
-        refused = update
+        refused = update.rqid
         try:
             await side.choose(policy.choose(update.request), rqid=update.rqid)
         except ChoiceRejected:
             continue
         return
-    await side.choose("default", rqid=refused.rqid)
+    await side.choose("default", rqid=refused)
 
 
 async def play_battles(

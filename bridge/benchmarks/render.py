@@ -1,12 +1,13 @@
-"""Prints what a benchmark measured."""
+"""Prints what a benchmark measured, with tables in Markdown, ready to be quoted."""
 
 from __future__ import annotations
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from .rows import ROWS
-from .run import Outcome
+from .run import Comparison, Outcome
 from .sample import Sample, Spread
 
 __all__ = ["render"]
@@ -14,11 +15,11 @@ __all__ = ["render"]
 
 def render(outcome: Outcome, console: Console) -> None:
     """The machine, the rows and the comparisons."""
-    console.print(", ".join(f"{name} {value}" for name, value in outcome.machine.items() if value))
     plan = outcome.plan
+    console.print(", ".join(f"{name} {value}" for name, value in outcome.machine.items() if value))
     console.print(
-        f"{plan.format}, {plan.repeats} samples of {plan.battles} battles, pool of {plan.pool} "
-        f"with {plan.rooms} battles in flight; medians"
+        f"{plan.format}, medians of {plan.repeats} samples of {plan.battles} battles; pool of "
+        f"{plan.pool} with {plan.rooms} battles in flight"
     )
     if best := outcome.notes.get("showdown_websocket"):
         console.print(
@@ -27,45 +28,53 @@ def render(outcome: Outcome, console: Console) -> None:
         )
     console.print(_rows(outcome))
     if comparisons := outcome.comparisons():
-        table = Table(
-            "comparison", "median", "lowest to highest", "target", "", title="Comparisons"
-        )
-        for comparison in comparisons:
-            measured = comparison.measured
-            bound = "at least" if comparison.at_least else "at most"
-            table.add_row(
-                comparison.claim,
-                f"{measured.median:.3f}",
-                f"{measured.low:.3f} to {measured.high:.3f}",
-                f"{bound} {comparison.limit:g}",
-                "reached" if comparison.holds else "missed",
-            )
-        console.print(table)
+        console.print(_targets(comparisons))
     if cost := outcome.notes.get("timing_cost"):
         console.print(
             f"timing a round trip, measured by itself: {cost['python_us']:.2f} µs in Python and "
-            f"{cost['node_us']:.2f} µs in Node, "
-            f"{cost['share_of_cpu_per_decision']:.2%} of the CPU time of a decision"
+            f"{cost['node_us']:.2f} µs in Node"
         )
     if per_room := outcome.memory_per_room():
         figures = ", ".join(f"{value / 1024:.0f} KiB in {side}" for side, value in per_room.items())
         console.print(f"memory per open room: {figures}")
 
 
-def _rows(outcome: Outcome) -> Table:
-    table = Table(title="Rows")
-    table.add_column("row", no_wrap=True)
-    table.add_column("what it is")
-    for heading in (
-        "battles/s",
-        "decisions/s",
-        "Python CPU ms\n/decision",
-        "Node CPU ms\n/decision",
-        "memory MB",
-    ):
+def _table(*words: str, figures: tuple[str, ...]) -> Table:
+    table = Table(*words, box=box.MARKDOWN)
+    for heading in figures:
         table.add_column(heading, justify="right")
+    return table
+
+
+def _rows(outcome: Outcome) -> Table:
+    table = _table(
+        "row",
+        "what it is",
+        figures=(
+            "battles/s",
+            "decisions/s",
+            "Python CPU ms/decision",
+            "Node CPU ms/decision",
+            "memory MB",
+        ),
+    )
     for name, samples in outcome.samples.items():
         table.add_row(name, ROWS[name].description, *_figures(samples))
+    return table
+
+
+def _targets(comparisons: list[Comparison]) -> Table:
+    table = _table("comparison", figures=("median", "lowest to highest", "target", "result"))
+    for comparison in comparisons:
+        measured = comparison.measured
+        bound = "at least" if comparison.at_least else "at most"
+        table.add_row(
+            comparison.claim,
+            f"{measured.median:.3f}",
+            f"{measured.low:.3f} to {measured.high:.3f}",
+            f"{bound} {comparison.limit:g}",
+            "reached" if comparison.holds else "missed",
+        )
     return table
 
 

@@ -42,7 +42,10 @@ class Outcome:
     notes: dict[str, Any] = field(default_factory=dict)
 
     def comparisons(self) -> list[Comparison]:
-        made = (_compare(self.samples, *claim) for claim in _CLAIMS)
+        made = [_compare(self.samples, *claim) for claim in _CLAIMS]
+        if cost := self.notes.get("timing_cost"):
+            share = Spread.of(cost["shares_of_cpu_per_decision"])
+            made.append(Comparison("share of timing in the CPU of a decision", share, 0.01, False))
         return [comparison for comparison in made if comparison is not None]
 
     def memory_per_room(self) -> dict[str, float]:
@@ -147,10 +150,14 @@ def run(
         if rows:
             _measure(rows, runtime, plan, outcome, progress)
     if "pool_timed" in outcome.samples:
-        cost = timing_cost(runtime)
+        progress("timing: measuring what it costs by itself")
+        costs = [timing_cost(runtime) for _ in range(plan.repeats)]
         decision = Spread.of([s.cpu_ms_per_decision for s in outcome.samples["pool_timed"]]).median
-        share = sum(cost.values()) / (1e3 * decision)
-        outcome.notes["timing_cost"] = cost | {"share_of_cpu_per_decision": share}
+        outcome.notes["timing_cost"] = {
+            "python_us": Spread.of([cost["python_us"] for cost in costs]).median,
+            "node_us": Spread.of([cost["node_us"] for cost in costs]).median,
+            "shares_of_cpu_per_decision": [sum(c.values()) / (1e3 * decision) for c in costs],
+        }
     return outcome
 
 

@@ -61,9 +61,6 @@ class Spread:
     def of(cls, values: Sequence[float]) -> Spread:
         return cls(statistics.median(values), min(values), max(values))
 
-    def __str__(self) -> str:
-        return f"{self.median:.3g} ({self.low:.3g} to {self.high:.3g})"
-
 
 FIGURES = (
     "battles_per_s",

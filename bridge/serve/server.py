@@ -87,8 +87,6 @@ async def serve(config: BridgeConfig, listener: socket.socket, display: Display)
         service.become(Phase.STOPPING)
         await _cancel(keeping, ending)
         await service.registry.close()
-        # An installation that was cut short ends in its own thread, within a few seconds.
-        await asyncio.get_running_loop().shutdown_default_executor()
         await _cancel(showing)
         await runner.cleanup()
         display.close()

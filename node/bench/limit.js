@@ -1,6 +1,6 @@
 'use strict';
 /**
- * The limit of what a bridge can reach: random battles inside one process, with no IPC.
+ * What the simulator itself takes: random battles inside one process, in Node as it comes, with no IPC.
  *
  * node limit.js --simulator FOLDER
  *

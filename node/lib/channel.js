@@ -82,12 +82,6 @@ class Channel {
     this.socket.write(this.outgoing);
     this.outgoing = '';
   }
-
-  /** @param {() => void} whenWritten */
-  end(whenWritten) {
-    this.flush();
-    this.socket.end(whenWritten);
-  }
 }
 
 /**

@@ -73,16 +73,16 @@ MOMENTS: dict[str, Moment] = {
 at_every_moment = pytest.mark.parametrize("moment", MOMENTS.values(), ids=list(MOMENTS))
 
 
-async def cancel(
-    work: Coroutine[Any, Any, Any], moment: Moment, controller: Controller
-) -> BaseException | None:
-    """Starts some work, cancels it at a moment, and returns how it ended."""
+async def cancel(work: Coroutine[Any, Any, Any], moment: Moment, controller: Controller) -> None:
+    """Starts some work and cancels it at a moment; on a fast machine it may be done by then."""
     task = asyncio.ensure_future(work)
     await moment(controller, task)
-    task.cancel()
+    in_time = task.cancel()
     async with asyncio.timeout(20):
-        outcomes = await asyncio.gather(task, return_exceptions=True)
-    return next((o for o in outcomes if isinstance(o, BaseException)), None)
+        outcome: object = (await asyncio.gather(task, return_exceptions=True))[0]
+    assert isinstance(outcome, asyncio.CancelledError) or not in_time
+    if isinstance(outcome, BattleRoom):
+        await outcome.close()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", name="registry")
@@ -137,8 +137,7 @@ async def fill(registry: ControllerRegistry) -> list[BattleRoom]:
 async def test_open(
     registry: ControllerRegistry, nothing_leaks: Controller, moment: Moment
 ) -> None:
-    outcome = await cancel(registry.open(FORMAT), moment, nothing_leaks)
-    assert isinstance(outcome, asyncio.CancelledError)
+    await cancel(registry.open(FORMAT), moment, nothing_leaks)
 
 
 @pytest.mark.parametrize("count", range(4))
@@ -146,8 +145,7 @@ async def test_open_while_it_waits_for_a_place(
     registry: ControllerRegistry, nothing_leaks: Controller, count: int
 ) -> None:
     rooms = await fill(registry)
-    outcome = await cancel(registry.open(FORMAT), after_steps(count), nothing_leaks)
-    assert isinstance(outcome, asyncio.CancelledError)
+    await cancel(registry.open(FORMAT), after_steps(count), nothing_leaks)
     for room in rooms:
         await room.close()
 
@@ -287,8 +285,7 @@ async def test_fork(
     room = await registry.open(FORMAT, seed=SEED)
     recorder = Recorder(room, policies_for(SEED))
     await recorder.play(rounds=2)
-    outcome = await cancel(room.fork(), moment, nothing_leaks)
-    assert isinstance(outcome, asyncio.CancelledError)
+    await cancel(room.fork(), moment, nothing_leaks)
     assert await recorder.play() == undisturbed
 
 
@@ -297,8 +294,7 @@ async def test_fork_while_it_waits_for_a_place(
     registry: ControllerRegistry, nothing_leaks: Controller, count: int
 ) -> None:
     rooms = await fill(registry)
-    outcome = await cancel(rooms[0].fork(), after_steps(count), nothing_leaks)
-    assert isinstance(outcome, asyncio.CancelledError)
+    await cancel(rooms[0].fork(), after_steps(count), nothing_leaks)
     for room in rooms:
         await room.close()
 
@@ -310,5 +306,4 @@ async def test_resume(
     room = await registry.open(FORMAT, seed=SEED)
     await Recorder(room, policies_for(SEED)).play(rounds=5)
     await room.close()
-    outcome = await cancel(registry.resume(room.journal), moment, nothing_leaks)
-    assert isinstance(outcome, asyncio.CancelledError)
+    await cancel(registry.resume(room.journal), moment, nothing_leaks)

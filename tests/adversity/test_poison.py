@@ -186,3 +186,24 @@ async def test_a_battle_whose_controllers_all_die_is_not_moved_for_ever(
         assert death.value.exit_status == 1
         with pytest.raises(ControllerDied):
             await victim.result()
+
+
+async def test_a_second_try_goes_elsewhere_but_does_not_wait_for_a_place_there(
+    poisonable: BridgeConfig,
+) -> None:
+    async with ControllerRegistry(poisonable, rooms_per_controller=2) as registry:
+        first, lonely, third = [await registry.open(FORMAT, seed=seed) for seed in range(3)]
+        assert first.controller is third.controller
+        assert lonely.controller is not None
+        assert lonely.controller is not first.controller
+        own = lonely.controller.pid
+        assert (await poison(lonely, "fault throw")).pid == own
+        async with asyncio.timeout(10):
+            fourth = await registry.open(FORMAT)
+        for room in (first, third, fourth):
+            await room.close()
+
+        room = await registry.open(FORMAT, seed=31)
+        assert room.controller is not None
+        own = room.controller.pid
+        assert (await poison(room, "fault throw")).pid != own

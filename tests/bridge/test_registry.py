@@ -55,6 +55,12 @@ async def test_a_registry_is_of_no_use_before_it_starts_nor_after_it_is_closed(
             await deed
 
 
+@pytest.mark.parametrize("number", [0, 8])
+def test_a_number_is_no_settings_and_the_error_says_how_to_give_one(number: int) -> None:
+    with pytest.raises(TypeError, match="pool=8"):
+        ControllerRegistry(number)  # type: ignore[arg-type]
+
+
 async def test_closing_what_never_started_and_closing_twice_do_nothing(
     settings: BridgeConfig,
 ) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import os
 import signal
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -176,6 +178,26 @@ async def test_closing_twice_or_at_once_is_closing(registry: ControllerRegistry)
     await ended.p1.forfeit()
     await ended.close()
     assert ended.state is RoomState.ENDED
+
+
+async def test_a_choice_that_nobody_awaits_fails_quietly_with_its_room(
+    registry: ControllerRegistry,
+) -> None:
+    complaints: list[dict[str, Any]] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: complaints.append(context))
+    try:
+        room = await registry.open(FORMAT, seed=SEED)
+        choices = [room.p1.choose("default"), room.p2.choose("default")]
+        closing = asyncio.ensure_future(room.close())
+        with pytest.raises(RoomClosed):
+            await choices[0]
+        await closing
+        del choices
+        gc.collect()
+    finally:
+        loop.set_exception_handler(None)
+    assert complaints == []
 
 
 async def test_who_waits_on_a_room_that_is_closed_is_told(registry: ControllerRegistry) -> None:
