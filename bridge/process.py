@@ -52,27 +52,40 @@ class NodeProcess(asyncio.SubprocessProtocol):
         """Starts `command` with its descriptors, and returns our end of its channel."""
         ours, theirs = socket.socketpair()
         process = cls()
+        spawning = asyncio.ensure_future(process._spawn(command, theirs))
         try:
-            with theirs:
-                transport, _ = await asyncio.get_running_loop().subprocess_exec(
-                    lambda: process,
-                    *command,
-                    f"--channel={theirs.fileno()}",
-                    f"--recorder={process._recorder}",
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    pass_fds=(theirs.fileno(), process._recorder),
-                    # Ctrl-C in a terminal is for Python, which then ends its processes in order.
-                    start_new_session=True,
-                )
+            # Cancelled in the middle, uvloop would kill the child and not wait for its end.
+            await asyncio.shield(spawning)
         except BaseException:
             ours.close()
-            os.close(process._recorder)
+            await asyncio.shield(asyncio.ensure_future(process._undo(spawning)))
             raise
-        process.pid = transport.get_pid() or 0
         ours.setblocking(False)
         return process, ours
+
+    async def _spawn(self, command: Sequence[str], channel: socket.socket) -> None:
+        with channel:
+            transport, _ = await asyncio.get_running_loop().subprocess_exec(
+                lambda: self,
+                *command,
+                f"--channel={channel.fileno()}",
+                f"--recorder={self._recorder}",
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=(channel.fileno(), self._recorder),
+                # Ctrl-C in a terminal is for Python, which then ends its processes in order.
+                start_new_session=True,
+            )
+        self.pid = transport.get_pid() or 0
+
+    async def _undo(self, spawning: asyncio.Task[None]) -> None:
+        """Ends what was started, if it was, for a caller who does not want it any more."""
+        await asyncio.wait([spawning])
+        if spawning.exception() is None:
+            self.kill()
+            await self.exited
+        self.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
@@ -153,11 +166,13 @@ class NodeProcess(asyncio.SubprocessProtocol):
         return self.exited.result()
 
     def close(self) -> None:
-        """Gives back the descriptors of a process that has exited."""
+        """Gives back the descriptors of a process that has exited, or never was."""
         if self._transport is not None:
             self._transport.close()
             self._transport = None
+        if self._recorder >= 0:
             os.close(self._recorder)
+            self._recorder = -1
 
 
 _HELD = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
