@@ -16,7 +16,7 @@ from .config import BridgeConfig
 from .errors import ControllerDied, ControllerUnresponsive, ProtocolViolation
 from .process import NodeProcess
 from .runtime import Runtime
-from .timing import RoundTrip, RoundTrips, clock
+from .timing import RoundTrips
 from .watch import Watch
 from .wire import PROTOCOL, Frame, LineSplitter, acknowledged, decode
 
@@ -213,7 +213,6 @@ class Controller(asyncio.Protocol):
             str(self._runtime.entry),
             f"--simulator={self._runtime.simulator}",
             f"--max-frame={self._config.max_frame_mb * 1_000_000}",
-            *(() if self._config.timing else ("--no-timing",)),
         ]
 
     def _greet(self, frame: Frame) -> None:
@@ -317,6 +316,10 @@ class Controller(asyncio.Protocol):
         if self._watch is not None:
             self._watch.owed()
 
+    async def ping(self) -> None:
+        """Hears how the process is, and tells it whether trips are timed."""
+        self._note_vitals(await self.ask("ping", timing=self._trips.on))
+
     async def ask(self, operation: str, **fields: Any) -> Frame:
         """Sends a command that concerns no room and waits for its answer."""
         answer: asyncio.Future[Frame] = self._loop.create_future()
@@ -325,7 +328,7 @@ class Controller(asyncio.Protocol):
             if not answer.done():
                 answer.set_result(frame)
 
-        self.send(Command(operation, fields, answered=answered, issued=clock()))
+        self.send(Command(operation, fields, answered=answered, issued=self._trips.clock()))
         assert self._process is not None
         await asyncio.wait((answer, self._process.exited), return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
@@ -348,7 +351,7 @@ class Controller(asyncio.Protocol):
         self.traffic.commands += len(outgoing)
         self.traffic.bytes_out += len(data)
         self.traffic.writes += 1
-        written = clock()
+        written = self._trips.clock()
         for command in unwritten:
             command.written = written
         self._transport.write(data)
@@ -357,7 +360,7 @@ class Controller(asyncio.Protocol):
         if self._fault is not None:
             # It is being killed, and what it still says will be said again elsewhere.
             return
-        arrived = clock()
+        arrived = self._trips.clock()
         traffic = self.traffic
         traffic.reads += 1
         traffic.bytes_in += len(data)
@@ -374,7 +377,7 @@ class Controller(asyncio.Protocol):
             self._watch.heard(more=bool(self._pending))
 
     def _dispatch(self, frame: Frame, arrived: int) -> None:
-        decoded = clock()
+        decoded = self._trips.clock()
         if "ack" not in frame:
             if self._hello.done():
                 raise ProtocolViolation(f"Node sent a frame that answers nothing: {frame}"[:300])
@@ -386,9 +389,10 @@ class Controller(asyncio.Protocol):
             return
         command.answered(command, frame)
         stamps = frame.get("t")
-        if stamps is not None:
+        if stamps is not None and command.issued and command.written and arrived:
             received, waited, simulated, encoded = stamps
-            trip = RoundTrip(
+            self._trips.record(
+                command.operation,
                 command.issued,
                 command.written,
                 received,
@@ -397,9 +401,8 @@ class Controller(asyncio.Protocol):
                 encoded,
                 arrived,
                 decoded,
-                clock(),
+                self._trips.clock(),
             )
-            self._trips.record(command.operation, trip)
 
     def withdraw(self, commands: set[Command]) -> list[Command]:
         """Forgets unanswered commands of a room that leaves; returns them in their order."""
@@ -423,7 +426,14 @@ class Controller(asyncio.Protocol):
 
     def _ping(self) -> None:
         self._beat = None
-        self.send(Command("ping", {}, answered=self._ponged, issued=clock()))
+        self.send(
+            Command(
+                "ping",
+                {"timing": self._trips.on},
+                answered=self._ponged,
+                issued=self._trips.clock(),
+            )
+        )
 
     def _ponged(self, command: Command, frame: Frame) -> None:
         self._note_vitals(frame)

@@ -22,6 +22,7 @@ from .errors import (
     BattlePoisoned,
     BattleRejected,
     BridgeError,
+    ControllerDied,
     PoolExhausted,
     RegistryClosed,
     RoomClosed,
@@ -86,7 +87,7 @@ class ControllerRegistry:
         self.max_frame = self.config.max_frame_mb * 1_000_000
         self.runtime = runtime
         self.counters = Counters()
-        self.trips = RoundTrips()
+        self.trips = RoundTrips(on=self.config.timing)
         self._pool: Pool | None = None
         self._rooms: dict[str, BattleRoom] = {}
         self._moving: deque[BattleRoom] = deque()
@@ -149,6 +150,15 @@ class ControllerRegistry:
             self._open = False
             self._closing = asyncio.create_task(self._close(drain))
         await asyncio.shield(self._closing)
+
+    async def set_timing(self, on: bool) -> None:
+        """Switches the timing of round trips on or off, while battles go on."""
+        self.trips.switch(on)
+        pings = [controller.ping() for controller in (self._pool.alive() if self._pool else ())]
+        for outcome in await asyncio.gather(*pings, return_exceptions=True):
+            # One that has died needs no telling: its successor hears it from the first beat on.
+            if isinstance(outcome, BaseException) and not isinstance(outcome, ControllerDied):
+                raise outcome
 
     async def failure(self) -> BridgeError:
         """Waits until the pool cannot be kept up any more, and returns why."""

@@ -20,7 +20,7 @@ from .errors import (
 )
 from .journal import Journal, SideId
 from .side import Side, Update
-from .timing import clock
+from .timing import RoundTrips
 from .wire import Frame
 
 __all__ = ["BattleRoom", "Result", "RoomState"]
@@ -65,6 +65,8 @@ class Host(Protocol):
 
     max_frame: int
     """The longest command, in bytes, that a controller reads."""
+    trips: RoundTrips
+    """Whose clock says when a command was asked."""
 
     def adopt(self, room: BattleRoom, controller: Controller) -> None:
         """The room now stands on a controller that made it by itself."""
@@ -209,7 +211,9 @@ class BattleRoom:
         future: asyncio.Future[None] = self._loop.create_future()
         rejection = BattleRejected if operation == "open" else ChoiceRejected
         try:
-            command = Command(operation, fields, answered=answered, issued=clock(), future=future)
+            command = Command(
+                operation, fields, answered=answered, issued=self._host.trips.clock(), future=future
+            )
         except ValueError as error:
             raise rejection(str(error), room=self.tag) from error
         if len(command.body) > self._host.max_frame - _NUMBERING:
@@ -334,7 +338,9 @@ class BattleRoom:
                 "rqid": max(self.p1.rqid or 0, self.p2.rqid or 0),
             }
             fields = self.journal.opening(self.tag) | replay
-            resume = Command("open", fields, answered=self._on_resumed, issued=clock())
+            resume = Command(
+                "open", fields, answered=self._on_resumed, issued=self._host.trips.clock()
+            )
             self._unanswered = {resume: None}
             controller.send(resume)
         elif self.state is RoomState.MOVING:
@@ -424,7 +430,11 @@ class BattleRoom:
             command.settle()
 
         close = Command(
-            "close", {"room": self.tag}, answered=closed, issued=clock(), future=closing
+            "close",
+            {"room": self.tag},
+            answered=closed,
+            issued=self._host.trips.clock(),
+            future=closing,
         )
         controller.send(close)
         self._unanswered[close] = None
@@ -464,7 +474,7 @@ class BattleRoom:
 
 def _closing(tag: str) -> Command:
     """Closes a room in Node that nobody has here any more."""
-    return Command("close", {"room": tag}, answered=_ignore, issued=clock())
+    return Command("close", {"room": tag}, answered=_ignore, issued=0)
 
 
 def _ignore(command: Command, frame: Frame) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import struct
 import time
-from itertools import chain
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from .histogram import Histogram
 
@@ -34,8 +36,6 @@ turn in Node. decode: until this frame is parsed, behind others of the same read
 its room has it.
 """
 
-_FOLD = 4096
-
 
 class RoundTrip(NamedTuple):
     """One command to Node and its answer: the stamps on its way, in nanoseconds."""
@@ -51,15 +51,40 @@ class RoundTrip(NamedTuple):
     dispatched: int
 
 
+_STAMPS = len(RoundTrip._fields)
+_PACKED = struct.Struct(f"={_STAMPS}q")
+_FOLD = 2048
+
+
+class _Recent:
+    """Trips that are not in the histograms yet: packed, since objects would fill the caches."""
+
+    __slots__ = ("end", "packed")
+
+    def __init__(self) -> None:
+        self.packed = bytearray(_FOLD * _PACKED.size)
+        self.end = 0
+
+    def take(self) -> npt.NDArray[np.int64]:
+        """The stamps, a row for each trip, which are forgotten here."""
+        stamps = np.frombuffer(self.packed, np.int64, self.end // 8)
+        self.end = 0
+        return stamps.reshape(-1, _STAMPS)
+
+
 class RoundTrips:
     """The histograms of all round trips, by operation.
 
-    A trip is one `append` on the hot path; every few thousand of them are folded into the
-    histograms together, by numpy.
+    A trip is packed into a buffer on the hot path; when that is full, its trips are folded into
+    the histograms together, by numpy.
     """
 
-    def __init__(self) -> None:
-        self._recent: dict[str, list[RoundTrip]] = {}
+    def __init__(self, *, on: bool = True) -> None:
+        self.on = on
+        """Whether trips are timed."""
+        self.clock: Callable[[], int] = clock if on else _no_clock
+        """The clock that stamps commands, or one that always reads 0: not timed."""
+        self._recent: dict[str, _Recent] = {}
         self._totals: dict[str, Histogram] = {}
         self._phases: dict[str, dict[str, Histogram]] = {}
 
@@ -68,14 +93,45 @@ class RoundTrips:
         counts = ", ".join(f"{op} {total.count}" for op, total in self._totals.items())
         return f"<RoundTrips: {counts or 'none'}>"
 
-    def record(self, operation: str, trip: RoundTrip) -> None:
+    def switch(self, on: bool) -> None:
+        """Times from now on, or does not; what is on its way then is not recorded."""
+        self.on = on
+        self.clock = clock if on else _no_clock
+
+    def record(
+        self,
+        operation: str,
+        issued: int,
+        written: int,
+        received_by_node: int,
+        node_wait: int,
+        simulate: int,
+        node_encode: int,
+        arrived: int,
+        decoded: int,
+        dispatched: int,
+    ) -> None:
+        """Notes the stamps of a RoundTrip, one by one: to make an object of them costs as much."""
         recent = self._recent.get(operation)
         if recent is None:
-            recent = self._recent[operation] = []
+            recent = self._recent[operation] = _Recent()
             self._totals[operation] = Histogram()
             self._phases[operation] = {phase: Histogram() for phase in PHASES}
-        recent.append(trip)
-        if len(recent) >= _FOLD:
+        _PACKED.pack_into(
+            recent.packed,
+            recent.end,
+            issued,
+            written,
+            received_by_node,
+            node_wait,
+            simulate,
+            node_encode,
+            arrived,
+            decoded,
+            dispatched,
+        )
+        recent.end += _PACKED.size
+        if recent.end == len(recent.packed):
             self._fold(operation)
 
     def total(self, operation: str) -> Histogram:
@@ -99,15 +155,8 @@ class RoundTrips:
             self._fold(operation)
 
     def _fold(self, operation: str) -> None:
-        recent = self._recent[operation]
-        if not recent:
-            return
-        columns = len(RoundTrip._fields)
-        stamps = np.fromiter(chain.from_iterable(recent), np.int64, len(recent) * columns)
-        recent.clear()
-        issued, written, received, wait, simulate, encode, arrived, decoded, dispatched = (
-            stamps.reshape(-1, columns).T
-        )
+        stamps = self._recent[operation].take()
+        issued, written, received, wait, simulate, encode, arrived, decoded, dispatched = stamps.T
         durations = (
             written - issued,
             received - written,
@@ -122,6 +171,10 @@ class RoundTrips:
         for phase, values in zip(PHASES, durations, strict=True):
             phases[phase].record(values)
         self._totals[operation].record(dispatched - issued)
+
+
+def _no_clock() -> int:
+    return 0
 
 
 def _describe(histogram: Histogram) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 /**
  * The entry of a controller: reads commands, runs them on rooms, answers each with one frame.
  *
- * node controller.js --channel FD --recorder FD --simulator FOLDER --max-frame BYTES [--no-timing]
+ * node controller.js --channel FD --recorder FD --simulator FOLDER --max-frame BYTES
  *
  * Descriptor `channel` carries frames both ways; stdout and stderr are free for whatever the simulator
  * prints; stdin is the lifeline: when it closes, this process ends.
@@ -12,6 +12,7 @@ const { isUtf8 } = require('node:buffer');
 const { parseArgs } = require('node:util');
 const { Channel } = require('./lib/channel');
 const { now } = require('./lib/clock');
+const { requireFlag } = require('./lib/fields');
 const { FlightRecorder } = require('./lib/recorder');
 const { holdLifeline } = require('./lib/lifeline');
 const { printAtOnce } = require('./lib/output');
@@ -27,10 +28,11 @@ const LONGEST_TAG = 200;
 /** @typedef {{line: Buffer | null, received: number}} Arrival */
 
 class Controller {
-  /** @param {{channel: number, recorder: number, simulator: string, maxFrame: number, timing: boolean}} options */
-  constructor({ channel, recorder, simulator, maxFrame, timing }) {
+  /** @param {{channel: number, recorder: number, simulator: string, maxFrame: number}} options */
+  constructor({ channel, recorder, simulator, maxFrame }) {
     this.maxFrame = maxFrame;
-    this.timing = timing;
+    /** Whether answers are stamped; Python says so with every beat. */
+    this.timing = true;
     this.recorder = new FlightRecorder(recorder);
     const loaded = loadSimulator(simulator);
     this.rooms = new Rooms(loaded);
@@ -39,7 +41,7 @@ class Controller {
     this.position = 0;
     this.channel = new Channel(channel, {
       maximum: maxFrame,
-      onLines: (lines, received) => this.#arrive(lines, received),
+      onLines: (lines) => this.#arrive(lines),
       onEnd: () => process.exit(0),
     });
     this.channel.add(
@@ -56,11 +58,9 @@ class Controller {
     this.channel.flush();
   }
 
-  /**
-   * @param {(Buffer | null)[]} lines
-   * @param {number} received
-   */
-  #arrive(lines, received) {
+  /** @param {(Buffer | null)[]} lines */
+  #arrive(lines) {
+    const received = this.#stamp();
     const idle = this.arrivals.length === 0;
     for (const line of lines) this.arrivals.push({ line, received });
     if (idle && lines.length) this.#turn();
@@ -86,26 +86,39 @@ class Controller {
    * @returns {number} the time when the answer was ready
    */
   #answer({ line, received }) {
-    const started = now();
+    const started = this.#stamp();
     /** @type {Partial<import('./lib/rooms').Command>} */
     let command = {};
     let report;
     try {
       command = parse(line, this.maxFrame);
       this.recorder.begin(/** @type {number} */ (command.id));
-      report = this.rooms.run(/** @type {import('./lib/rooms').Command} */ (command));
+      report = this.#run(/** @type {import('./lib/rooms').Command} */ (command));
     } catch (error) {
       report = () => this.#refuse(command, error);
     }
-    const simulated = now();
+    const simulated = this.#stamp();
     const room = typeof command.room === 'string' ? `,"room":${JSON.stringify(command.room.slice(0, LONGEST_TAG))}` : '';
     const body = `{"ack":${command.id ?? null}${room}${report()}`;
     const encoded = now();
-    const stamps = this.timing
+    // Not for a command that came while timing was off.
+    const stamps = this.timing && received
       ? `,"t":[${received},${started - received},${simulated - started},${encoded - simulated}]`
       : '';
     this.channel.add(`${body}${stamps}}`);
     return encoded;
+  }
+
+  /** @returns {number} the time, if anybody wants to know */
+  #stamp() {
+    return this.timing ? now() : 0;
+  }
+
+  /** @param {import('./lib/rooms').Command} command */
+  #run(command) {
+    if (command.op !== 'ping') return this.rooms.run(command);
+    if (command.timing !== undefined) this.timing = requireFlag(command, 'timing');
+    return () => this.rooms.vitals();
   }
 
   /**
@@ -154,7 +167,6 @@ function main() {
       recorder: { type: 'string' },
       simulator: { type: 'string' },
       'max-frame': { type: 'string' },
-      'no-timing': { type: 'boolean', default: false },
     },
   });
   holdLifeline();
@@ -164,7 +176,6 @@ function main() {
     recorder: Number(values.recorder),
     simulator: String(values.simulator),
     maxFrame: Number(values['max-frame']),
-    timing: !values['no-timing'],
   });
 }
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from bridge.benchmarks.machine import describe_machine
 from bridge.benchmarks.render import render
 from bridge.benchmarks.rows import FULL, QUICK, ROWS
-from bridge.benchmarks.run import run
+from bridge.benchmarks.run import Outcome, run
 from bridge.errors import BridgeError
 from bridge.runtime import find_runtime
 
@@ -42,27 +42,29 @@ def main() -> int:
         for name in ("repeats", "battles", "warmup", "pool", "rooms", "format")
         if getattr(options, name) is not None
     }
+    if options.repeats is not None:
+        changes["fine_repeats"] = options.repeats
     console = Console(stderr=True)
+    status = 0
     try:
         runtime = find_runtime(progress=console.log)
-        outcome = run(
-            options.only,
-            runtime,
-            dataclasses.replace(plan, **changes),
-            describe_machine(runtime),
-            console.log,
-        )
+        outcome = Outcome(describe_machine(runtime), dataclasses.replace(plan, **changes))
     except BridgeError as error:
         print(f"benchmark: {error}", file=sys.stderr)
         return 1
+    try:
+        run(options.only, runtime, outcome, console.log)
+    except BridgeError as error:
+        print(f"benchmark: {error}", file=sys.stderr)
+        status = 1
     except KeyboardInterrupt:
-        print("benchmark: interrupted", file=sys.stderr)
-        return 130
+        print("benchmark: interrupted; this is what was measured until now", file=sys.stderr)
+        status = 130
     if options.json is not None:
         options.json.write_text(json.dumps(outcome.as_data(), indent=2) + "\n", encoding="utf-8")
     # A file or a pipe has no width, and a table that is wrapped there cannot be quoted.
     render(outcome, Console(width=None if sys.stdout.isatty() else 150))
-    return 0
+    return status
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -18,8 +18,9 @@ def render(outcome: Outcome, console: Console) -> None:
     plan = outcome.plan
     console.print(", ".join(f"{name} {value}" for name, value in outcome.machine.items() if value))
     console.print(
-        f"{plan.format}, medians of {plan.repeats} samples of {plan.battles} battles; pool of "
-        f"{plan.pool} with {plan.rooms} battles in flight"
+        f"{plan.format}, medians of samples of {plan.battles} battles (process_per_battle: "
+        f"{plan.slow_battles}) or {plan.seconds:g} s (rooms); pool of {plan.pool} with "
+        f"{plan.rooms} battles in flight"
     )
     if best := outcome.notes.get("showdown_websocket"):
         console.print(
@@ -29,11 +30,6 @@ def render(outcome: Outcome, console: Console) -> None:
     console.print(_rows(outcome))
     if comparisons := outcome.comparisons():
         console.print(_targets(comparisons))
-    if cost := outcome.notes.get("timing_cost"):
-        console.print(
-            f"timing a round trip, measured by itself: {cost['python_us']:.2f} µs in Python and "
-            f"{cost['node_us']:.2f} µs in Node"
-        )
     if per_room := outcome.memory_per_room():
         figures = ", ".join(f"{value / 1024:.0f} KiB in {side}" for side, value in per_room.items())
         console.print(f"memory per open room: {figures}")
@@ -51,6 +47,7 @@ def _rows(outcome: Outcome) -> Table:
         "row",
         "what it is",
         figures=(
+            "samples",
             "battles/s",
             "decisions/s",
             "Python CPU ms/decision",
@@ -58,8 +55,8 @@ def _rows(outcome: Outcome) -> Table:
             "memory MB",
         ),
     )
-    for name, samples in outcome.samples.items():
-        table.add_row(name, ROWS[name].description, *_figures(samples))
+    for name, samples in outcome.rows():
+        table.add_row(name, ROWS[name].description, str(len(samples)), *_figures(samples))
     return table
 
 

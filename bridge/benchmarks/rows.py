@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from ..errors import BridgeError
 from ..machine import cpu_count
@@ -26,7 +26,7 @@ from .showdown_server import (
 )
 from .workers import battle_specs
 
-__all__ = ["ROWS", "Plan", "Row", "RowSpec"]
+__all__ = ["FULL", "QUICK", "ROWS", "Plan", "RowSpec", "Source"]
 
 _PATIENCE = 900.0
 _ROOT = Path(__file__).parents[2]
@@ -42,10 +42,11 @@ class Plan:
 
     `warmup` is how many battles a Node process plays before its first sample. V8 goes on compiling
     for some 500 of them; after fewer, a row whose processes share the battles looks worse than it
-    is. The rows with a fixed number of open rooms have no warm-up: they are about Python.
+    is. The rows with a fixed number of open rooms share that many: they are about Python.
     """
 
     repeats: int
+    fine_repeats: int
     battles: int
     slow_battles: int
     warmup: int
@@ -60,34 +61,36 @@ class Plan:
 
 FULL = Plan(
     repeats=7,
+    fine_repeats=21,
     battles=120,
     slow_battles=10,
     warmup=500,
-    seconds=20.0,
+    seconds=5.0,
     simulator_processes=(1, 2, 4),
     concurrencies=(4, 20, 50),
     search_battles=60,
 )
 QUICK = Plan(
     repeats=3,
+    fine_repeats=5,
     battles=60,
     slow_battles=4,
     warmup=200,
-    seconds=6.0,
+    seconds=3.0,
     simulator_processes=(1, 2, 4),
     concurrencies=(10, 30),
     search_battles=30,
 )
 
 
-class Row(Protocol):
-    """Something that can be measured again and again."""
+class Source(Protocol):
+    """Something that can be measured again and again, for one row or for several together."""
 
-    def sample(self, number: int) -> Sample:
-        """Measures once; the same number means the same battles in every row that is seeded."""
+    def sample(self, number: int) -> dict[str, Sample]:
+        """A sample for each row; the same number means the same battles in rows that are seeded."""
 
     def close(self) -> None:
-        """Ends whatever the row runs."""
+        """Ends whatever runs for it."""
 
 
 class Child:
@@ -115,12 +118,12 @@ class Child:
             raise RowFailed("ended early", pid=self._process.pid, exit_status=status)
         return line
 
-    def order(self, **fields: Any) -> dict[str, Any]:
+    def order(self, **fields: Any) -> list[dict[str, Any]]:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(fields) + "\n")
         self._process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self.read())
-        return answer
+        answers: list[dict[str, Any]] = json.loads(self.read())
+        return answers
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -144,12 +147,12 @@ class Limit:
         self._child = Child([str(runtime.node), str(script), f"--simulator={runtime.simulator}"])
         self._play(plan.warmup, first_seed=10**6)
 
-    def sample(self, number: int) -> Sample:
-        return self._play(self._plan.battles, number * self._plan.battles)
+    def sample(self, number: int) -> dict[str, Sample]:
+        return {"limit": self._play(self._plan.battles, number * self._plan.battles)}
 
     def _play(self, battles: int, first_seed: int) -> Sample:
         workload = Workload(battles, 1, self._plan.format, first_seed)
-        answer = self._child.order(battles=battle_specs(workload))
+        [answer] = self._child.order(battles=battle_specs(workload))
         del answer["results"]
         return Sample(python_cpu=0.0, python_memory=0, **answer)
 
@@ -158,60 +161,80 @@ class Limit:
 
 
 class Worker:
-    """A row played by a Python process of its own, and the Node processes it starts."""
+    """Rows played by a Python process of their own, and the Node processes it starts."""
 
     def __init__(
         self,
         kind: str,
-        *,
-        battles: int = 0,
-        warmup: int = 0,
-        seconds: float = 0.0,
-        format: str = "",
+        *rows: str,
+        order: Callable[[int], dict[str, Any]],
         **arguments: Any,
     ) -> None:
-        self._battles = battles
-        self._seconds = seconds
-        self._format = format
+        self._rows = rows
+        self._order = order
         command = [sys.executable, "-m", "bridge.benchmarks.workers", kind, json.dumps(arguments)]
         self._child = Child(command)
         self._child.read()
-        if warmup:
-            self._play(warmup, first_seed=10**6)
 
-    @classmethod
-    def pool(cls, plan: Plan, **settings: Any) -> Self:
-        return cls(
-            "pool",
-            battles=plan.battles,
-            warmup=plan.warmup * plan.pool,
-            format=plan.format,
-            pool=plan.pool,
-            rooms=plan.rooms,
-            **settings,
-        )
-
-    @classmethod
-    def per_battle(cls, plan: Plan) -> Self:
-        return cls(
-            "process_per_battle", battles=plan.slow_battles, format=plan.format, at_a_time=plan.pool
-        )
-
-    @classmethod
-    def steady(cls, plan: Plan, rooms: int) -> Self:
-        return cls("steady", seconds=plan.seconds, pool=4, rooms=rooms, battle_format=plan.format)
-
-    def sample(self, number: int) -> Sample:
-        return self._play(self._battles, number * self._battles)
-
-    def _play(self, battles: int, first_seed: int) -> Sample:
-        answer = self._child.order(
-            battles=battles, first_seed=first_seed, format=self._format, seconds=self._seconds
-        )
-        return Sample(**answer)
+    def sample(self, number: int) -> dict[str, Sample]:
+        answers = self._child.order(**self._order(number))
+        return {row: Sample(**answer) for row, answer in zip(self._rows, answers, strict=True)}
 
     def close(self) -> None:
         self._child.close()
+
+
+def start_process_per_battle(runtime: Runtime, plan: Plan) -> Worker:
+    return Worker(
+        "process_per_battle",
+        "process_per_battle",
+        at_a_time=plan.pool,
+        format=plan.format,
+        order=lambda number: {
+            "battles": plan.slow_battles,
+            "first_seed": number * plan.slow_battles,
+        },
+    )
+
+
+def start_pool(runtime: Runtime, plan: Plan) -> Worker:
+    return Worker(
+        "pool",
+        "pool",
+        pool=plan.pool,
+        rooms=plan.rooms,
+        format=plan.format,
+        warmup=plan.warmup * plan.pool,
+        order=lambda number: {"battles": plan.battles, "first_seed": number * plan.battles},
+    )
+
+
+def start_timing(runtime: Runtime, plan: Plan) -> Worker:
+    return Worker(
+        "timing",
+        "pool_timed",
+        "pool_untimed",
+        pool=plan.pool,
+        rooms=plan.rooms,
+        format=plan.format,
+        warmup=plan.warmup * plan.pool,
+        order=lambda number: {"battles": plan.battles},
+    )
+
+
+def start_steady(rooms: int) -> Callable[[Runtime, Plan], Worker]:
+    def start(runtime: Runtime, plan: Plan) -> Worker:
+        return Worker(
+            "steady",
+            f"rooms_{rooms}",
+            pool=4,
+            rooms=rooms,
+            format=plan.format,
+            warmup=plan.warmup,
+            order=lambda number: {"seconds": plan.seconds},
+        )
+
+    return start
 
 
 class ShowdownWebSocket:
@@ -235,9 +258,9 @@ class ShowdownWebSocket:
         self._server.__enter__()
         self._play(plan.warmup * self.best.simulator_processes)
 
-    def sample(self, number: int) -> Sample:
+    def sample(self, number: int) -> dict[str, Sample]:
         played = self._play(self._plan.battles)
-        return Sample(
+        sample = Sample(
             battles=played.battles,
             decisions=played.decisions,
             turns=played.turns,
@@ -247,6 +270,7 @@ class ShowdownWebSocket:
             python_memory=played.python_memory_bytes,
             node_memory=played.node_memory_bytes,
         )
+        return {"showdown_websocket": sample}
 
     def _play(self, battles: int) -> ShowdownMeasurement:
         return play_in_own_process(
@@ -263,30 +287,27 @@ class ShowdownWebSocket:
 
 @dataclass(frozen=True, slots=True)
 class RowSpec:
-    """A row by its fixed name: what it is, and how to start it."""
+    """A row by its fixed name: what it is, and where its samples come from.
+
+    Rows of a group are measured in turns. Those that are closer to each other than the moods of a
+    machine take many short samples.
+    """
 
     description: str
-    start: Callable[[Runtime, Plan], Row]
+    start: Callable[[Runtime, Plan], Source]
     group: str = "throughput"
+    is_fine: bool = False
 
 
 ROWS: dict[str, RowSpec] = {
     "limit": RowSpec("inside one Node process, no IPC", Limit),
-    "process_per_battle": RowSpec(
-        "a Node process per battle", lambda _, plan: Worker.per_battle(plan)
-    ),
-    "pool": RowSpec("the pool, a Python driver", lambda _, plan: Worker.pool(plan)),
+    "process_per_battle": RowSpec("a Node process per battle", start_process_per_battle),
+    "pool": RowSpec("the pool, a Python driver", start_pool),
     "showdown_websocket": RowSpec("poke-env on a Showdown server", ShowdownWebSocket),
-    "pool_timed": RowSpec("the pool, timing on", lambda _, plan: Worker.pool(plan), "timing"),
-    "pool_untimed": RowSpec(
-        "the pool, timing off",
-        lambda _, plan: Worker.pool(plan, timing=False),
-        "timing",
-    ),
-    "rooms_64": RowSpec(
-        "64 open rooms on 4 controllers", lambda _, plan: Worker.steady(plan, 64), "rooms"
-    ),
+    "pool_timed": RowSpec("the pool in step, timing on", start_timing, "timing", is_fine=True),
+    "pool_untimed": RowSpec("the pool in step, timing off", start_timing, "timing", is_fine=True),
+    "rooms_64": RowSpec("64 open rooms on 4 controllers", start_steady(64), "rooms", is_fine=True),
     "rooms_2000": RowSpec(
-        "2,000 open rooms on 4 controllers", lambda _, plan: Worker.steady(plan, 2000), "rooms"
+        "2,000 open rooms on 4 controllers", start_steady(2000), "rooms", is_fine=True
     ),
 }

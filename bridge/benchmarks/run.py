@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..runtime import Runtime
-from .rows import ROWS, Plan, ShowdownWebSocket
+from .rows import ROWS, Plan, RowSpec, ShowdownWebSocket, Source
 from .sample import Sample, Spread, ratio, summarise
-from .timing_cost import timing_cost
 
 __all__ = ["Comparison", "Outcome", "run"]
 
@@ -41,11 +40,12 @@ class Outcome:
     samples: dict[str, list[Sample]] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
 
+    def rows(self) -> list[tuple[str, list[Sample]]]:
+        """The rows that were measured, in the order in which they are listed."""
+        return [(name, self.samples[name]) for name in ROWS if name in self.samples]
+
     def comparisons(self) -> list[Comparison]:
-        made = [_compare(self.samples, *claim) for claim in _CLAIMS]
-        if cost := self.notes.get("timing_cost"):
-            share = Spread.of(cost["shares_of_cpu_per_decision"])
-            made.append(Comparison("share of timing in the CPU of a decision", share, 0.01, False))
+        made = (_compare(self.samples, *claim) for claim in _CLAIMS)
         return [comparison for comparison in made if comparison is not None]
 
     def memory_per_room(self) -> dict[str, float]:
@@ -57,7 +57,7 @@ class Outcome:
             side: Spread.of(
                 [
                     (getattr(m, f"{side}_memory") - getattr(f, f"{side}_memory")) / (2000 - 64)
-                    for f, m in zip(few, many, strict=True)
+                    for f, m in zip(few, many, strict=False)
                 ]
             ).median
             for side in ("python", "node")
@@ -67,7 +67,7 @@ class Outcome:
         return {
             "machine": self.machine,
             "plan": asdict(self.plan),
-            "rows": {name: summarise(samples) for name, samples in self.samples.items()},
+            "rows": {name: summarise(samples) for name, samples in self.rows()},
             "comparisons": [asdict(c) | {"holds": c.holds} for c in self.comparisons()],
             "memory_per_room": self.memory_per_room(),
             "notes": self.notes,
@@ -134,53 +134,45 @@ def _compare(
     return Comparison(claim, ratio(samples[above], samples[below], figure), limit, at_least)
 
 
-def run(
-    names: Iterable[str],
-    runtime: Runtime,
-    plan: Plan,
-    machine: dict[str, Any],
-    progress: Progress,
-) -> Outcome:
-    """Measures rows, group by group; within a group in turns, so that all meet the same weather."""
-    outcome = Outcome(machine, plan)
+def run(names: Iterable[str], runtime: Runtime, outcome: Outcome, progress: Progress) -> None:
+    """Measures rows, group by group, and notes each sample in the outcome as soon as it is taken.
+
+    Within a group the samples are taken in turns, so that all rows meet the same weather.
+    """
     wanted = set(names)
-    groups = dict.fromkeys(spec.group for spec in ROWS.values())
-    for group in groups:
-        rows = [name for name, spec in ROWS.items() if spec.group == group and name in wanted]
+    for group in dict.fromkeys(spec.group for spec in ROWS.values()):
+        rows = {name: ROWS[name] for name in ROWS if ROWS[name].group == group and name in wanted}
         if rows:
-            _measure(rows, runtime, plan, outcome, progress)
-    if "pool_timed" in outcome.samples:
-        progress("timing: measuring what it costs by itself")
-        costs = [timing_cost(runtime) for _ in range(plan.repeats)]
-        decision = Spread.of([s.cpu_ms_per_decision for s in outcome.samples["pool_timed"]]).median
-        outcome.notes["timing_cost"] = {
-            "python_us": Spread.of([cost["python_us"] for cost in costs]).median,
-            "node_us": Spread.of([cost["node_us"] for cost in costs]).median,
-            "shares_of_cpu_per_decision": [sum(c.values()) / (1e3 * decision) for c in costs],
-        }
-    return outcome
+            _measure(rows, runtime, outcome, progress)
 
 
 def _measure(
-    names: Sequence[str], runtime: Runtime, plan: Plan, outcome: Outcome, progress: Progress
+    rows: dict[str, RowSpec], runtime: Runtime, outcome: Outcome, progress: Progress
 ) -> None:
+    plan = outcome.plan
+    is_fine = any(spec.is_fine for spec in rows.values())
+    repeats = plan.fine_repeats if is_fine else plan.repeats
     with ExitStack() as stack:
-        rows = {}
-        for name in names:
+        sources: dict[Callable[[Runtime, Plan], Source], Source] = {}
+        for name, spec in rows.items():
+            if spec.start in sources:
+                continue
             progress(f"{name}: warming up")
-            row = ROWS[name].start(runtime, plan)
-            stack.callback(row.close)
-            rows[name] = row
-            if isinstance(row, ShowdownWebSocket):
+            source = sources[spec.start] = spec.start(runtime, plan)
+            stack.callback(source.close)
+            if isinstance(source, ShowdownWebSocket):
                 outcome.notes["showdown_websocket"] = {
-                    "simulator_processes": row.best.simulator_processes,
-                    "concurrency": row.best.concurrency,
+                    "simulator_processes": source.best.simulator_processes,
+                    "concurrency": source.best.concurrency,
                 }
-        for number in range(plan.repeats):
-            for name, row in rows.items():
-                sample = row.sample(number)
-                outcome.samples.setdefault(name, []).append(sample)
-                progress(
-                    f"{name}: {number + 1} of {plan.repeats}, {sample.battles_per_s:.1f} battles/s,"
-                    f" {sample.cpu_ms_per_decision:.3f} ms CPU per decision"
-                )
+        in_turn = list(sources.values())
+        for number in range(repeats):
+            for source in in_turn if number % 2 else reversed(in_turn):
+                taken = source.sample(number)
+                for name in rows.keys() & taken.keys():
+                    sample = taken[name]
+                    outcome.samples.setdefault(name, []).append(sample)
+                    progress(
+                        f"{name}: {number + 1} of {repeats}, {sample.battles_per_s:.1f} battles/s,"
+                        f" {sample.cpu_ms_per_decision:.3f} ms CPU per decision"
+                    )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-__all__ = ["Sample", "Spread", "ratio", "summarise"]
+__all__ = ["Sample", "Spread", "ratio", "summarise", "total"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,16 @@ class Sample:
         return self.python_memory + self.node_memory
 
 
+def total(samples: Sequence[Sample]) -> Sample:
+    """Consecutive samples as one: all that was played and used, with the memory of the last."""
+    last = samples[-1]
+    summed = {
+        name: sum(getattr(sample, name) for sample in samples)
+        for name in ("battles", "decisions", "turns", "wall", "python_cpu", "node_cpu")
+    }
+    return replace(last, **summed)
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """The median of several values, and the lowest and highest."""
@@ -86,4 +96,4 @@ def ratio(
     above: Sequence[Sample], below: Sequence[Sample], figure: Callable[[Sample], float]
 ) -> Spread:
     """How a figure of two rows compares: neighbouring samples, so that drift cancels."""
-    return Spread.of([figure(a) / figure(b) for a, b in zip(above, below, strict=True)])
+    return Spread.of([figure(a) / figure(b) for a, b in zip(above, below, strict=False)])

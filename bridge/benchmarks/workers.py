@@ -1,8 +1,8 @@
 """The processes that a benchmark measures: each plays on demand, counts its own cost, and waits.
 
-A worker reads an order per line from stdin and answers with a Sample per line, so that a benchmark
-can keep several of them warm and measure them in turns. `python -m bridge.benchmarks.workers ROW`
-is one.
+A worker reads an order per line from stdin and answers each with a line of Samples, one for each
+row that it stands for, so that a benchmark can keep several of them warm and measure them in turns.
+`python -m bridge.benchmarks.workers KIND` is one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import psutil
@@ -27,11 +27,16 @@ from ..registry import ControllerRegistry
 from ..room import Result
 from ..runtime import Runtime, find_runtime
 from ..workload import Workload, play, play_battles, policies_for
+from .crowd import Twins, gathered
 from .sample import Sample
 
 __all__ = ["battle_specs", "main"]
 
-Measure = Callable[[dict[str, Any]], Awaitable[Sample]]
+Order = dict[str, Any]
+Measure = Callable[[Order], Awaitable[list[Sample]]]
+
+_SETTLING = 1.0  # seconds
+_WARM_UP = 10**6  # the first seed of battles that are not measured
 
 
 def battle_specs(workload: Workload) -> list[dict[str, Any]]:
@@ -82,104 +87,116 @@ class Meter:
         return ended.ru_utime + ended.ru_stime + sum(t.user + t.system for t in running)
 
 
-@asynccontextmanager
-async def pool(runtime: Runtime, pool: int, rooms: int, **settings: Any) -> AsyncIterator[Measure]:
-    """The pool: warm controllers, and a Python driver that picks a random legal choice."""
-    async with ControllerRegistry(runtime=runtime, pool=pool, **settings) as registry:
+class PoolMeter:
+    """Counts what a registry plays and what that costs between two moments."""
 
-        async def measure(order: dict[str, Any]) -> Sample:
-            before = registry.stats(round_trips=False)["counters"]
-            meter = Meter(
-                lambda: [c["pid"] for c in registry.stats(round_trips=False)["controllers"]]
-            )
-            workload = Workload(order["battles"], rooms, order["format"], order["first_seed"])
-            results = await play_battles(registry, workload)
-            after = registry.stats(round_trips=False)["counters"]
-            return meter.sample(
-                len(results),
-                after["decisions"] - before["decisions"],
-                after["turns"] - before["turns"],
-            )
+    def __init__(self, registry: ControllerRegistry) -> None:
+        self._registry = registry
+        self._before = self._played()
+        self._meter = Meter(
+            lambda: [c["pid"] for c in registry.stats(round_trips=False)["controllers"]]
+        )
+
+    def sample(self) -> Sample:
+        return self._meter.sample(
+            *(now - before for now, before in zip(self._played(), self._before, strict=True))
+        )
+
+    def _played(self) -> tuple[int, int, int]:
+        counters = self._registry.stats(round_trips=False)["counters"]
+        return counters["battles_ended"], counters["decisions"], counters["turns"]
+
+
+@asynccontextmanager
+async def pool(
+    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int
+) -> AsyncIterator[Measure]:
+    """The pool: warm controllers, and a Python driver that picks a random legal choice."""
+    async with ControllerRegistry(runtime=runtime, pool=pool) as registry:
+        await play_battles(registry, Workload(warmup, rooms, format, _WARM_UP))
+
+        async def measure(order: Order) -> list[Sample]:
+            meter = PoolMeter(registry)
+            workload = Workload(order["battles"], rooms, format, order["first_seed"])
+            await play_battles(registry, workload)
+            return [meter.sample()]
 
         yield measure
 
 
 @asynccontextmanager
-async def steady(
-    runtime: Runtime, pool: int, rooms: int, battle_format: str
+async def timing(
+    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int
 ) -> AsyncIterator[Measure]:
-    """The pool with a fixed number of rooms open all the time, looked at for some seconds."""
-    places = -(-rooms // pool) + 8
-    async with ControllerRegistry(
-        runtime=runtime, pool=pool, rooms_per_controller=places
-    ) as registry:
-        playing = asyncio.Event()
-        seed_numbers = iter(range(1_000_000_000))
-        opened = asyncio.Semaphore(0)
-
-        async def keep_playing() -> None:
-            for seed in seed_numbers:
-                async with await registry.open(battle_format, seed=seed) as room:
-                    opened.release()
-                    await play(room, policies_for(seed), between_turns=playing.wait)
-
-        async def measure(order: dict[str, Any]) -> Sample:
-            playing.set()
-            # What was held up answers first.
-            await asyncio.sleep(1.0)
-            before = registry.stats(round_trips=False)["counters"]
-            meter = Meter(
-                lambda: [c["pid"] for c in registry.stats(round_trips=False)["controllers"]]
-            )
-            await asyncio.sleep(order["seconds"])
-            after = registry.stats(round_trips=False)["counters"]
-            sample = meter.sample(
-                *(after[name] - before[name] for name in ("battles_ended", "decisions", "turns"))
-            )
-            playing.clear()
-            await asyncio.sleep(1.0)
-            return sample
-
-        tasks = [asyncio.create_task(keep_playing()) for _ in range(rooms)]
-        try:
-            for _ in range(rooms):
-                await opened.acquire()
-            yield measure
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    """The pool with timing on and off: the same battles twice in the same processes, in turns."""
+    async with ControllerRegistry(runtime=runtime, pool=pool) as registry:
+        await play_battles(registry, Workload(warmup, rooms, format, _WARM_UP))
+        async with (
+            gathered(registry, rooms, format) as one,
+            gathered(registry, rooms, format) as other,
+        ):
+            await one.start()
+            await other.start()
+            twins = Twins(registry, (one, other))
+            yield lambda order: twins.play(order["battles"])
 
 
 @asynccontextmanager
-async def process_per_battle(runtime: Runtime, at_a_time: int) -> AsyncIterator[Measure]:
+async def steady(
+    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int
+) -> AsyncIterator[Measure]:
+    """The pool with a fixed number of rooms open all the time, looked at for some seconds."""
+    places = -(-rooms // pool) + 8
+    async with (
+        ControllerRegistry(runtime=runtime, pool=pool, rooms_per_controller=places) as registry,
+        gathered(registry, rooms, format) as crowd,
+    ):
+        await crowd.start_in_the_middle(warmup)
+
+        async def measure(order: Order) -> list[Sample]:
+            crowd.gate.open()
+            # What was held up answers first.
+            await asyncio.sleep(_SETTLING)
+            meter = PoolMeter(registry)
+            await asyncio.sleep(order["seconds"])
+            sample = meter.sample()
+            await crowd.gate.shut()
+            return [sample]
+
+        yield measure
+
+
+@asynccontextmanager
+async def process_per_battle(
+    runtime: Runtime, at_a_time: int, format: str
+) -> AsyncIterator[Measure]:
     """One Node process for each battle, started for it and ended after it."""
 
-    async def play_alone(number: int, order: dict[str, Any]) -> tuple[Result, int]:
-        seed = order["first_seed"] + number
+    async def play_alone(seed: int) -> tuple[Result, int]:
         async with ControllerRegistry(runtime=runtime, pool=1, warmup_battles=0) as registry:
-            room = await registry.open(order["format"], seed=seed)
+            room = await registry.open(format, seed=seed)
             result = await play(room, policies_for(seed))
             return result, registry.stats(round_trips=False)["counters"]["decisions"]
 
-    async def measure(order: dict[str, Any]) -> Sample:
+    async def measure(order: Order) -> list[Sample]:
         meter = Meter(list)
         places = asyncio.Semaphore(at_a_time)
         largest = 0
 
-        async def take_turn(number: int) -> tuple[Result, int]:
+        async def take_turn(seed: int) -> tuple[Result, int]:
             nonlocal largest
             async with places:
-                played = await play_alone(number, order)
+                played = await play_alone(seed)
                 children = resource.getrusage(resource.RUSAGE_CHILDREN)
                 largest = max(largest, children.ru_maxrss * 1024)
                 return played
 
-        played = await asyncio.gather(*(take_turn(n) for n in range(order["battles"])))
+        seeds = range(order["first_seed"], order["first_seed"] + order["battles"])
+        played = await asyncio.gather(*(take_turn(seed) for seed in seeds))
         sample = meter.sample(
             len(played), sum(n for _, n in played), sum(result.turns for result, _ in played)
         )
-        return Sample(**asdict(sample) | {"node_memory": largest * at_a_time})
+        return [replace(sample, node_memory=largest * at_a_time)]
 
     yield measure
 
@@ -191,12 +208,13 @@ async def serve(row: str, arguments: dict[str, Any]) -> None:
         "pool": pool,
         "steady": steady,
         "process_per_battle": process_per_battle,
+        "timing": timing,
     }
     async with kinds[row](runtime, **arguments) as measure:
         print("ready", flush=True)
         while line := await asyncio.to_thread(sys.stdin.readline):
-            sample = await measure(json.loads(line))
-            print(json.dumps(asdict(sample)), flush=True)
+            samples = await measure(json.loads(line))
+            print(json.dumps([asdict(sample) for sample in samples]), flush=True)
 
 
 def main() -> None:

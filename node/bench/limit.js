@@ -5,7 +5,7 @@
  * node limit.js --simulator FOLDER
  *
  * Reads a line of JSON, {"battles": [{format, seed, p1, p2, policies}]}, plays these one after another,
- * and answers with a line: how many decisions and turns that took, and what CPU time and memory.
+ * and answers with a line, a list of one: how many decisions and turns that took, and what CPU time and memory.
  */
 
 const readline = require('node:readline');
@@ -79,5 +79,5 @@ function measure(simulator, battles) {
 const { values } = parseArgs({ options: { simulator: { type: 'string' } } });
 const simulator = loadSimulator(String(values.simulator));
 readline.createInterface({ input: process.stdin }).on('line', (line) => {
-  process.stdout.write(JSON.stringify(measure(simulator, JSON.parse(line).battles)) + '\n');
+  process.stdout.write(JSON.stringify([measure(simulator, JSON.parse(line).battles)]) + '\n');
 });

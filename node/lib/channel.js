@@ -3,7 +3,6 @@
 
 const net = require('node:net');
 const { toUSVString } = require('node:util');
-const { now } = require('./clock');
 
 const NEWLINE = 10;
 
@@ -57,14 +56,14 @@ class LineSplitter {
 class Channel {
   /**
    * @param {number} descriptor a socket or pipe that can be read and written
-   * @param {{maximum: number, onLines: (lines: (Buffer | null)[], received: number) => void,
+   * @param {{maximum: number, onLines: (lines: (Buffer | null)[]) => void,
    *   onEnd: () => void}} options
    */
   constructor(descriptor, { maximum, onLines, onEnd }) {
     this.outgoing = '';
     const splitter = new LineSplitter(maximum);
     this.socket = new net.Socket({ fd: descriptor, readable: true, writable: true });
-    this.socket.on('data', (chunk) => onLines(splitter.push(chunk), now()));
+    this.socket.on('data', (chunk) => onLines(splitter.push(chunk)));
     this.socket.on('end', onEnd);
     this.socket.on('error', onEnd);
   }

@@ -48,6 +48,17 @@ function requireWhole(command, field) {
 }
 
 /**
+ * @param {Command} command
+ * @param {string} field
+ * @returns {boolean}
+ */
+function requireFlag(command, field) {
+  const value = command[field];
+  if (typeof value !== 'boolean') throw new Refusal('bad_field', `${field} is not true or false`);
+  return value;
+}
+
+/**
  * @param {Record<string, unknown>} holder
  * @returns {string} a seed that the simulator's generator takes
  */
@@ -127,6 +138,7 @@ function requireMoves(journal) {
 
 module.exports = {
   requireChoice,
+  requireFlag,
   requireMoves,
   requirePlayer,
   requireSeed,

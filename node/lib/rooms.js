@@ -36,7 +36,6 @@ class Rooms {
       forfeit: (command) => this.#forfeit(command),
       fork: (command) => this.#fork(command),
       close: (command) => this.#close(command),
-      ping: () => () => this.#vitals(),
       warm: (command) => this.#warm(command),
     };
   }
@@ -179,7 +178,8 @@ class Rooms {
     return NOTHING;
   }
 
-  #vitals() {
+  /** @returns {string} how the process is, as JSON members of a frame */
+  vitals() {
     const { rss, heapUsed } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
     return `,"rooms":${this.rooms.size},"rss":${rss},"heap":${heapUsed},"cpu":${(user + system) / 1e6}`;
@@ -189,7 +189,7 @@ class Rooms {
   #warm(command) {
     const format = this.#format(requireText(command, 'format', 200));
     warmUp(this.simulator, format, requireWhole(command, 'battles'));
-    return () => this.#vitals();
+    return () => this.vitals();
   }
 
   /** @param {Command} command */

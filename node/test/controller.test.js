@@ -241,10 +241,21 @@ test('a controller ends when its stdin does, even while it loops, and has noted 
   assert.equal(child.noted(), 77);
 });
 
-test('a controller that is told so does not stamp', { timeout: PATIENCE }, async (t) => {
-  const child = new Child(['--no-timing']);
+test('a controller stamps its answers until a ping says otherwise', { timeout: PATIENCE }, async (t) => {
+  const child = new Child();
   t.after(() => child.remove());
   await child.next();
-  assert.deepEqual(Object.keys(await child.ask({ id: 1, op: 'close', room: 'a' })), ['ack', 'room', 'error']);
-  assert.equal('t' in (await child.ask({ id: 2, op: 'ping' })), false);
+  let id = 0;
+  /** @param {object} command */
+  const isStamped = async (command) => 't' in (await child.ask({ id: ++id, ...command }));
+  const close = { op: 'close', room: 'a' };
+  assert.equal(await isStamped(close), true);
+  assert.equal(await isStamped({ op: 'ping', timing: false }), false);
+  assert.equal(await isStamped(close), false);
+  assert.equal(await isStamped({ op: 'ping' }), false);
+  // This one came before anybody wanted to know when.
+  assert.equal(await isStamped({ op: 'ping', timing: true }), false);
+  assert.equal(await isStamped(close), true);
+  assert.equal((await child.ask({ id: 99, op: 'ping', timing: 1 })).error.code, 'bad_field');
+  assert.equal(await isStamped(close), true);
 });

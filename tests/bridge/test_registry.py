@@ -375,3 +375,33 @@ async def test_the_stats_are_plain_data_and_add_up(settings: BridgeConfig) -> No
     after = registry.stats()
     assert after["counters"]["deaths"] == 0
     assert after["traffic"]["bytes_in"] >= stats["traffic"]["bytes_in"]
+
+
+async def test_timing_can_be_switched_off_and_on_while_battles_go_on(
+    settings: BridgeConfig,
+) -> None:
+    """Also for a controller that starts later: it hears so with its first beat."""
+    async with ControllerRegistry(settings, pool=2, timing=False, heartbeat=0.1) as registry:
+        room = await registry.open(FORMAT, seed=3)
+        recorder = Recorder(room, policies_for(3))
+        await recorder.play(rounds=3)
+        assert registry.stats()["round_trips"] == {}
+        assert room.controller is not None
+
+        await registry.set_timing(True)
+        await recorder.play(rounds=3)
+        timed = registry.trips.total("choose").count
+        assert 3 <= timed <= 6
+
+        os.kill(room.controller.pid, signal.SIGKILL)
+        await registry.set_timing(False)
+        await recorder.play(rounds=3)
+        assert registry.trips.total("choose").count == timed
+        assert room.controller is not None
+        assert not registry.trips.on
+
+        await registry.set_timing(True)
+        recording = await recorder.play()
+        assert registry.trips.total("choose").count > timed
+        [undisturbed] = await record_all(registry, [(FORMAT, 3)])
+        assert recording == undisturbed
