@@ -18,17 +18,23 @@ __all__ = [
     "ConfigError",
     "ControllerDied",
     "ControllerUnresponsive",
+    "InferenceFailed",
     "InstallationFailed",
     "PoolExhausted",
     "ProtocolViolation",
+    "QueueClosed",
     "RegistryClosed",
     "RoomClosed",
     "StaleChoice",
+    "UnknownPolicy",
 ]
 
 
 class BridgeError(Exception):
-    """The base of every error that the bridge raises on purpose."""
+    """The base of every error that the bridge raises on purpose.
+
+    An error can be made from its message alone, because that is how it is copied and unpickled.
+    """
 
     def __init__(
         self,
@@ -50,6 +56,7 @@ class BridgeError(Exception):
         """The same error, told to somebody who waits for a certain room."""
         told = copy.copy(self)
         told.room = room
+        told.__cause__ = self.__cause__
         return told
 
     def __str__(self) -> str:
@@ -114,12 +121,24 @@ class StaleChoice(ChoiceRejected):
 
 
 class BattlePoisoned(BridgeError):
-    """Raised when a battle broke two controllers; `input_log` names the file that reproduces it."""
+    """Raised when a battle failed twice; `input_log` names the file that reproduces it."""
 
-    def __init__(self, message: str, *, input_log: Path | None, **facts: Any) -> None:
+    def __init__(self, message: str, *, input_log: Path | None = None, **facts: Any) -> None:
         super().__init__(message, **facts)
         self.input_log = input_log
 
 
 class ProtocolViolation(BridgeError):
     """Raised when the two ends of a pipe do not understand each other."""
+
+
+class InferenceFailed(BridgeError):
+    """Raised when the forward that held this row failed; `__cause__` says why."""
+
+
+class QueueClosed(BridgeError):
+    """Raised when a queue was closed before a row was computed."""
+
+
+class UnknownPolicy(BridgeError):
+    """Raised when a row is submitted for a policy that the queue does not have."""

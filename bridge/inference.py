@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .errors import BridgeError, ConfigError
+from .errors import BridgeError, ConfigError, InferenceFailed, QueueClosed, UnknownPolicy
 from .histogram import Histogram
 from .timing import clock
 
@@ -34,18 +34,6 @@ DEFAULT = "default"
 """The name of the policy that a queue is made with."""
 
 _FOLD = 4096
-
-
-class InferenceFailed(BridgeError):
-    """Raised when the forward that held this row failed; `__cause__` says why."""
-
-
-class QueueClosed(BridgeError):
-    """Raised when a queue was closed before a row was computed."""
-
-
-class UnknownPolicy(BridgeError):
-    """Raised when a row is submitted for a policy that the queue does not have."""
 
 
 class InferenceQueue:
