@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -269,27 +269,29 @@ class ControllerRegistry:
         )
         controller = await self._find_place(timeout)
         room = self._new_room(journal)
-        self._take_promised_place(room, controller)
-        room.settle_on(controller)
-        try:
+        with self._opening(room, "the battle was not opened"):
+            self._take_promised_place(room, controller)
             await room.open()
-        except BaseException:
-            room.abandon(RoomClosed("the battle was not opened", room=room.tag))
-            raise
-        self.counters.battles_opened += 1
         return room
 
     async def resume(self, journal: Journal) -> BattleRoom:
         """Opens a room in the state that a journal leads to, as after the death of a controller."""
         controller = await self._find_place(None)
-        room = self._new_room(journal)
-        self._take_promised_place(room, controller)
-        try:
+        room = self._new_room(journal.copy())
+        with self._opening(room, "the battle was not resumed"):
+            self._take_promised_place(room, controller)
             await room.replay_on(controller)
-        except BaseException:
-            room.abandon(RoomClosed("the battle was not resumed", room=room.tag))
-            raise
         return room
+
+    @contextlib.contextmanager
+    def _opening(self, room: BattleRoom, otherwise: str) -> Iterator[None]:
+        """Counts a room that comes to be, and gives up one that does not."""
+        try:
+            yield
+        except BaseException:
+            room.abandon(RoomClosed(otherwise, room=room.tag))
+            raise
+        self.counters.battles_opened += 1
 
     def _new_room(self, journal: Journal) -> BattleRoom:
         self._room_number += 1
@@ -454,34 +456,30 @@ class ControllerRegistry:
     async def fork(self, room: BattleRoom) -> BattleRoom:
         self._require_open()
         copy = self._new_room(room.journal.copy())
-        self.counters.battles_opened += 1
-        controller = room.controller
-        if (
-            controller is None
-            or controller.state is not ControllerState.READY
-            or controller.load >= self.config.rooms_per_controller
-        ):
-            copy.start_as(room)
-            await self._place(copy)
-            return copy
+        with self._opening(copy, "the fork did not happen"):
+            controller = room.controller
+            if (
+                controller is None
+                or controller.state is not ControllerState.READY
+                or controller.load >= self.config.rooms_per_controller
+            ):
+                await self._fork_elsewhere(room, copy)
+            else:
+                await self._fork_there(room, copy, controller)
+        return copy
+
+    async def _fork_there(self, room: BattleRoom, copy: BattleRoom, controller: Controller) -> None:
         controller.reserved += 1
         try:
             await room.fork_into(copy)
-        except BaseException:
-            copy.abandon(RoomClosed("the fork did not happen", room=copy.tag))
-            raise
         finally:
             controller.reserved -= 1
             self._pump()
-        return copy
 
-    async def _place(self, copy: BattleRoom) -> None:
+    async def _fork_elsewhere(self, room: BattleRoom, copy: BattleRoom) -> None:
         """Finds a place for a copy that cannot stay with its original."""
-        try:
-            controller = await self._find_place(None)
-        except BaseException:
-            copy.abandon(RoomClosed("the fork found no place", room=copy.tag))
-            raise
+        copy.start_as(room)
+        controller = await self._find_place(None)
         if copy.is_over:
             controller.reserved -= 1
             self._pump()

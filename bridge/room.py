@@ -182,20 +182,23 @@ class BattleRoom:
         """Makes `copy`, on the same controller, a room in the same state."""
 
         def forked(command: Command, frame: Frame) -> None:
-            copied = frame.get("error", {}).get("code") != "unforkable"
-            if (copied and self._refused(command, frame)) or self.controller is None:
+            code = frame.get("error", {}).get("code")
+            if code not in (None, "unforkable"):
+                self._refused(command, frame)
                 return
-            self._unanswered.pop(command, None)
-            if copy.is_over:
-                if copied:
-                    self.controller.send(_closing(copy.tag))
+            self._note_answer(command)
+            controller = self.controller
+            if controller is None or copy.is_over:
+                if controller is not None and code is None:
+                    controller.send(_closing(copy.tag))
+                command.abandon(copy._failure or RoomClosed("the room is over", room=self.tag))
                 return
             copy.start_as(self)
-            self._host.adopt(copy, self.controller)
-            if copied:
+            self._host.adopt(copy, controller)
+            if code is None:
                 copy.ask_again(frame)
             else:
-                copy.settle_on(self.controller)
+                copy.settle_on(controller)
             command.settle()
 
         await self._ask("fork", {"room": self.tag, "as": copy.tag}, forked)
@@ -226,8 +229,8 @@ class BattleRoom:
 
     @property
     def quiet_since(self) -> float:
-        """When something last happened here; while Node owes an answer, that is now."""
-        busy = self._unanswered or self.state is RoomState.MOVING
+        """When something last happened here; while Node owes an answer or a place, that is now."""
+        busy = self._unanswered or self.controller is None
         return self._loop.time() if busy else self.last_active
 
     # What controllers answer
@@ -255,7 +258,7 @@ class BattleRoom:
             self.setbacks = 0
         if self._refused(command, frame):
             return
-        self.decisions += 1
+        self.decisions += command.operation == "choose"
         self._deliver(frame)
         command.settle()
 
@@ -271,19 +274,22 @@ class BattleRoom:
 
     def _refused(self, command: Command, frame: Frame) -> bool:
         """Deals with a frame that says no; returns whether it did."""
-        self.last_active = self._loop.time()
         error = frame.get("error")
         if error is None:
-            self._unanswered.pop(command, None)
+            self._note_answer(command)
             return False
         code, message = error["code"], error["message"]
         if code == "crashed":
             self._crashed(message)
             return True
-        self._unanswered.pop(command, None)
+        self._note_answer(command)
         self._deliver(frame)
         self._fail_command(command, code, message)
         return True
+
+    def _note_answer(self, command: Command) -> None:
+        self.last_active = self._loop.time()
+        self._unanswered.pop(command, None)
 
     def _fail_command(self, command: Command, code: str, message: str) -> None:
         pid = self.controller.pid if self.controller else None
@@ -302,7 +308,6 @@ class BattleRoom:
     def _crashed(self, message: str) -> None:
         """The simulator threw in this battle: another controller shall try, once."""
         if self.is_over:
-            self._leave()
             return
         self.strikes += 1
         self.last_crash = message
@@ -324,7 +329,6 @@ class BattleRoom:
         if end is not None and not self.is_over:
             self._end.set_result(Result(end["winner"], end["turns"], end["reason"]))
             self._over(RoomState.ENDED)
-            self._fail_unanswered(StaleChoice("the battle has ended", room=self.tag))
 
     # What the registry does
 
@@ -410,19 +414,16 @@ class BattleRoom:
 
     def fail(self, error: BridgeError) -> None:
         """Ends the battle with an error for everybody who waits on it."""
-        if self.is_over:
-            return
-        self._fail_unanswered(error)
-        self._over(RoomState.FAILED, error)
+        if not self.is_over:
+            self._over(RoomState.FAILED, error)
 
     def abandon(self, error: BridgeError, closing: asyncio.Future[None] | None = None) -> None:
         """Ends the battle here, and in Node as soon as that is told."""
         if self.is_over:
             return
-        self._fail_unanswered(error)
         controller = self.controller
+        self._over(RoomState.CLOSED, error, leave=controller is None)
         if controller is None:
-            self._over(RoomState.CLOSED, error)
             return
 
         def closed(command: Command, frame: Frame) -> None:
@@ -438,7 +439,6 @@ class BattleRoom:
         )
         controller.send(close)
         self._unanswered[close] = None
-        self._over(RoomState.CLOSED, error, leave=False)
 
     def controller_gone(self) -> None:
         """The controller of a room that is over has died before it confirmed."""
@@ -451,21 +451,20 @@ class BattleRoom:
     def _over(
         self, state: RoomState, failure: BridgeError | None = None, *, leave: bool = True
     ) -> None:
+        """Tells everybody who waits for anything here that nothing more will happen."""
         self._become(state)
         self._failure = failure
         self._arrived.set()
         if failure is not None and not self._end.done():
             self._end.set_exception(failure)
             self._end.exception()
+        unanswered, self._unanswered = self._unanswered, {}
+        for command in unanswered:
+            command.abandon(failure or StaleChoice("the battle has ended", room=self.tag))
         self.p1.wake()
         self.p2.wake()
         if leave:
             self._leave()
-
-    def _fail_unanswered(self, error: BridgeError) -> None:
-        unanswered, self._unanswered = self._unanswered, {}
-        for command in unanswered:
-            command.abandon(error)
 
     def _leave(self) -> None:
         self._host.leave(self)

@@ -8,22 +8,25 @@ import itertools
 import os
 import signal
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from bridge import BattleRoom, BridgeConfig, ControllerRegistry, Player, Result
-from bridge.errors import PoolExhausted, RoomClosed, StaleChoice
+from bridge.errors import BattleRejected, PoolExhausted, ProtocolViolation, RoomClosed, StaleChoice
 from bridge.journal import Journal
 from bridge.room import RoomState
 from bridge.workload import policies_for
+from tests.conftest import until
 from tests.recording import Recorder, Recording, Tape, record
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 
 FORMAT = "gen1randombattle"
 SEED = 29
+POISON = Path(__file__).parents[1] / "adversity" / "faults" / "poison.js"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", name="registry")
@@ -433,6 +436,39 @@ async def test_a_fork_that_is_asked_for_as_the_controller_dies_still_comes(
         await room.close()
 
 
+async def test_a_fork_that_takes_longer_than_a_room_may_idle_still_comes(
+    settings: BridgeConfig,
+) -> None:
+    patient = settings.replace(idle_timeout=0.2, response_timeout=30.0)
+    async with ControllerRegistry(patient) as registry:
+        room = await registry.open(FORMAT, seed=SEED)
+        assert room.controller is not None
+        os.kill(room.controller.pid, signal.SIGSTOP)
+        forking = asyncio.ensure_future(room.fork())
+        await until(lambda: len(registry._rooms) == 2)
+        await asyncio.sleep(1.0)
+        os.kill(room.controller.pid, signal.SIGCONT)
+        async with asyncio.timeout(10):
+            fork = await forking
+            assert await fork.p1.next() is not None
+        await asyncio.gather(fork.close(), room.close())
+
+
+async def test_a_fork_for_which_there_is_no_room_any_more_is_told_so(
+    registry: ControllerRegistry,
+) -> None:
+    room = await registry.open(FORMAT, seed=SEED)
+    forking = asyncio.ensure_future(room.fork())
+    await until(lambda: len(registry._rooms) == 2)
+    _, copy = registry._rooms.values()
+    copy.abandon(RoomClosed("somebody closed the copy", room=copy.tag))
+    async with asyncio.timeout(10):
+        with pytest.raises(RoomClosed, match="somebody closed the copy"):
+            await forking
+        await room.p1.choose("default")
+    await room.close()
+
+
 # Resuming
 
 
@@ -461,6 +497,52 @@ async def test_a_journal_that_leads_to_the_end_resumes_at_the_end(
     assert resumed.state is RoomState.ENDED
 
 
+async def test_a_battle_that_goes_on_leaves_the_journal_it_was_resumed_from_alone(
+    registry: ControllerRegistry,
+) -> None:
+    room, recorder = await begun(registry)
+    await room.close()
+    journal = room.journal.copy()
+    resumed = await registry.resume(journal)
+    await Recorder(resumed, recorder.policies).play()
+    assert len(resumed.journal.moves) > len(journal.moves)
+    assert journal == room.journal
+
+
+# Figures
+
+
+async def test_battles_that_were_opened_forked_or_resumed_are_counted_and_those_that_failed_are_not(
+    settings: BridgeConfig,
+) -> None:
+    async with ControllerRegistry(settings, rooms_per_controller=1, open_timeout=0.1) as registry:
+        room = await registry.open(FORMAT, seed=SEED)
+        assert registry.counters.battles_opened == 1
+        with pytest.raises(PoolExhausted):
+            await room.fork()
+        await room.close()
+        with pytest.raises(BattleRejected):
+            await registry.open("gen1nosuchformat")
+        assert registry.counters.battles_opened == 1
+        resumed = await registry.resume(room.journal)
+        assert registry.counters.battles_opened == 2
+        await resumed.close()
+        with pytest.raises(BattleRejected):
+            await registry.resume(Journal("gen1nosuchformat", "1,2,3,4", *players(room)))
+        assert registry.counters.battles_opened == 2
+
+
+def players(room: BattleRoom) -> tuple[Player, Player]:
+    return room.journal.p1, room.journal.p2
+
+
+async def test_giving_up_is_no_decision(registry: ControllerRegistry) -> None:
+    room = await registry.open(FORMAT, seed=SEED)
+    await room.p1.choose("default")
+    await room.p2.forfeit()
+    assert room.decisions == 1
+
+
 # Controllers that die
 
 
@@ -476,6 +558,44 @@ async def test_closing_a_room_whose_controller_is_dying_gives_its_place_back(
             await room.close()
         assert registry.stats()["pool"]["rooms"] == 0
         assert registry.stats()["pool"]["moving"] == 0
+
+
+async def test_closing_a_battle_that_breaks_as_its_controller_dies_gives_its_place_back(
+    settings: BridgeConfig,
+) -> None:
+    breakable = settings.replace(node_arguments=("--require", str(POISON)))
+    async with ControllerRegistry(breakable) as registry:
+        room = await registry.open(FORMAT, seed=SEED)
+        # Node says that the battle broke, and ends before it comes to the second command.
+        room.p1.choose("fault throw, then exit")
+        async with asyncio.timeout(20):
+            await room.close()
+        assert registry.stats()["pool"]["rooms"] == 0
+        assert registry.stats()["counters"]["deaths"] == 1
+
+
+async def test_when_a_battle_comes_out_otherwise_elsewhere_everybody_is_told(
+    settings: BridgeConfig,
+) -> None:
+    async with ControllerRegistry(settings) as registry:
+        room, _ = await begun(registry)
+        room.journal.moves.pop()
+        waiting: list[asyncio.Future[Any]] = [
+            asyncio.ensure_future(room.result()),
+            room.p1.choose("default"),
+        ]
+        assert room.controller is not None
+        os.kill(room.controller.pid, signal.SIGKILL)
+        waiting += [room.p2.choose("default"), asyncio.ensure_future(room.fork())]
+        async with asyncio.timeout(20):
+            outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        for outcome in outcomes:
+            assert isinstance(outcome, ProtocolViolation)
+            assert outcome.message.startswith("the replay leads to request")
+        with pytest.raises(ProtocolViolation, match="the replay leads to request"):
+            room.p1.choose("default")
+        assert registry.stats()["pool"]["rooms"] == 0
+        assert [controller.load for controller in registry._ready()] == [0]
 
 
 async def test_a_battle_that_is_being_opened_when_its_controller_dies_is_opened_elsewhere(

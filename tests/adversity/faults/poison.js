@@ -13,6 +13,12 @@ const FAULTS = {
   'fault throw'() {
     throw new Error('thrown by a test');
   },
+  'fault throw, then exit'() {
+    // Node writes its answers after so long, and goes on in the next loop turn, which is not to come.
+    for (const started = Date.now(); Date.now() < started + 10; );
+    setImmediate(() => process.exit(7));
+    throw new Error('thrown by a test');
+  },
   'fault loop'() {
     for (;;);
   },
