@@ -7,10 +7,10 @@ import argparse
 import dataclasses
 import json
 import sys
-from pathlib import Path
 
 from rich.console import Console
 
+from bridge.arguments import at_least_one, output_file
 from bridge.benchmarks.machine import describe_machine
 from bridge.benchmarks.render import render
 from bridge.benchmarks.rows import FULL, QUICK, ROWS
@@ -45,26 +45,33 @@ def main() -> int:
     if options.repeats is not None:
         changes["fine_repeats"] = options.repeats
     console = Console(stderr=True)
-    status = 0
     try:
         runtime = find_runtime(progress=console.log)
-        outcome = Outcome(describe_machine(runtime), dataclasses.replace(plan, **changes))
     except BridgeError as error:
-        print(f"benchmark: {error}", file=sys.stderr)
-        return 1
+        return fail(error)
+    rows = {name: spec for name, spec in ROWS.items() if name in options.only}
+    outcome = Outcome(describe_machine(runtime), dataclasses.replace(plan, **changes), rows)
+    status = 0
     try:
-        run(options.only, runtime, outcome, console.log)
-    except BridgeError as error:
-        print(f"benchmark: {error}", file=sys.stderr)
-        status = 1
+        run(outcome, runtime, console.log)
     except KeyboardInterrupt:
         print("benchmark: interrupted; this is what was measured until now", file=sys.stderr)
         status = 130
-    if options.json is not None:
-        options.json.write_text(json.dumps(outcome.as_data(), indent=2) + "\n", encoding="utf-8")
     # A file or a pipe has no width, and a table that is wrapped there cannot be quoted.
     render(outcome, Console(width=None if sys.stdout.isatty() else 150))
+    for failure in outcome.failures:
+        status = fail(failure)
+    if options.json is not None:
+        try:
+            options.json.write_text(json.dumps(outcome.as_data(), indent=2) + "\n", "utf-8")
+        except OSError as error:
+            status = fail(f"cannot write {options.json}: {error.strerror}")
     return status
+
+
+def fail(reason: object) -> int:
+    print(f"benchmark: {reason}", file=sys.stderr)
+    return 1
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -74,14 +81,24 @@ def parse_arguments() -> argparse.Namespace:
         epilog=EPILOG.format(rows=rows),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--only", type=row_names, default=list(ROWS), metavar="ROW,ROW")
+    parser.add_argument(
+        "--only",
+        type=row_names,
+        default=list(ROWS),
+        metavar="ROW,ROW",
+        help="measure these rows and no others",
+    )
     parser.add_argument("--quick", action="store_true", help="fewer and shorter samples")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON")
-    parser.add_argument("--repeats", type=int, help="samples of each row")
-    parser.add_argument("--battles", type=int, help="battles in a sample")
-    parser.add_argument("--warmup", type=int, help="battles of each Node process before the first")
-    parser.add_argument("--pool", type=int, help="controllers of the pool")
-    parser.add_argument("--rooms", type=int, help="battles in flight on the pool")
+    parser.add_argument(
+        "--json", type=output_file, metavar="FILE", help="write all figures as JSON"
+    )
+    parser.add_argument("--repeats", type=at_least_one, help="samples of each row")
+    parser.add_argument("--battles", type=at_least_one, help="battles in a sample")
+    parser.add_argument(
+        "--warmup", type=at_least_one, help="battles of each Node process before the first"
+    )
+    parser.add_argument("--pool", type=at_least_one, help="controllers of the pool")
+    parser.add_argument("--rooms", type=at_least_one, help="battles in flight on the pool")
     parser.add_argument("--format", help="a format with random teams")
     return parser.parse_args()
 

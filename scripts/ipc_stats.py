@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ import structlog
 import uvloop
 from rich.console import Console
 
+from bridge.arguments import at_least_one, output_file, positive
 from bridge.config import BridgeConfig, load_config
 from bridge.errors import BridgeError
 from bridge.throughput import (
@@ -142,7 +142,11 @@ def parse_arguments() -> argparse.Namespace:
     run = parser.add_argument_group("battles to play")
     run.add_argument("--battles", type=at_least_one, help="how many (200)")
     run.add_argument("--rooms", type=at_least_one, help="how many at a time (32)")
-    run.add_argument("--pool", type=at_least_one, help="controllers to play them on (4)")
+    run.add_argument(
+        "--pool",
+        type=at_least_one,
+        help="controllers to play them on (4; with --config what that says, or one a core)",
+    )
     run.add_argument("--format", help="a format with random teams (gen9randombattle)")
     run.add_argument(
         "--seed", type=int, help="the seed of the first battle (0); the next has the next"
@@ -181,32 +185,6 @@ def refuse_mixture(parser: Parser, options: argparse.Namespace) -> None:
     for name in RUN_ONLY if attached else ATTACH_ONLY:
         if getattr(options, name) is not None:
             parser.error(f"--{name} {'does not go with' if attached else 'needs'} --attach")
-
-
-def at_least_one(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value} is too few: at least 1")
-    return value
-
-
-def positive(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not more than 0")
-    return value
-
-
-def output_file(text: str) -> Path:
-    """A file that can be written, looked at before the work and not after it."""
-    path = Path(text)
-    if path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is a folder")
-    if not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"there is no folder {path.parent}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise argparse.ArgumentTypeError(f"{text} cannot be written")
-    return path
 
 
 if __name__ == "__main__":

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
+
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from .rows import ROWS
 from .run import Comparison, Outcome
-from .sample import Sample, Spread
+from .sample import Sample
 
 __all__ = ["render"]
 
@@ -29,7 +30,7 @@ def render(outcome: Outcome, console: Console) -> None:
         )
     console.print(_rows(outcome))
     if comparisons := outcome.comparisons():
-        console.print(_targets(comparisons))
+        console.print(_comparisons(comparisons))
     if per_room := outcome.memory_per_room():
         figures = ", ".join(f"{value / 1024:.0f} KiB in {side}" for side, value in per_room.items())
         console.print(f"memory per open room: {figures}")
@@ -55,35 +56,36 @@ def _rows(outcome: Outcome) -> Table:
             "memory MB",
         ),
     )
-    for name, samples in outcome.rows():
-        table.add_row(name, ROWS[name].description, str(len(samples)), *_figures(samples))
+    for name, samples in outcome.measured():
+        table.add_row(name, outcome.rows[name].description, str(len(samples)), *_figures(samples))
     return table
 
 
-def _targets(comparisons: list[Comparison]) -> Table:
+def _comparisons(comparisons: list[Comparison]) -> Table:
     table = _table("comparison", figures=("median", "lowest to highest", "target", "result"))
     for comparison in comparisons:
         measured = comparison.measured
-        bound = "at least" if comparison.at_least else "at most"
+        target = comparison.target
+        bound = "at least" if target.at_least else "at most"
         table.add_row(
-            comparison.claim,
+            target.text,
             f"{measured.median:.3f}",
             f"{measured.low:.3f} to {measured.high:.3f}",
-            f"{bound} {comparison.limit:g}",
-            "reached" if comparison.holds else "missed",
+            f"{bound} {target.limit:g}",
+            "reached" if comparison.is_reached else "missed",
         )
     return table
 
 
 def _figures(samples: list[Sample]) -> list[str]:
-    def spread(name: str, digits: int, scale: float = 1.0) -> str:
-        figure = Spread.of([getattr(sample, name) * scale for sample in samples])
-        return f"{figure.median:.{digits}f}"
+    def median(name: str, digits: int, scale: float = 1.0) -> str:
+        value = statistics.median(getattr(sample, name) for sample in samples)
+        return f"{value * scale:.{digits}f}"
 
     return [
-        spread("battles_per_s", 1),
-        spread("decisions_per_s", 0),
-        spread("python_cpu_ms_per_decision", 3),
-        spread("node_cpu_ms_per_decision", 3),
-        spread("memory", 0, 1e-6),
+        median("battles_per_s", 1),
+        median("decisions_per_s", 0),
+        median("python_cpu_ms_per_decision", 3),
+        median("node_cpu_ms_per_decision", 3),
+        median("memory", 0, 1e-6),
     ]

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import selectors
-import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
 
-from ..errors import BridgeError
 from ..machine import cpu_count
 from ..runtime import Runtime
 from ..workload import Workload
+from .child import Child
 from .sample import Sample
-from .showdown_server import (
-    ServerSettings,
-    ShowdownMeasurement,
-    ShowdownServer,
-    measure_showdown,
-    play_in_own_process,
-)
-from .workers import battle_specs
+from .showdown_server import ServerSettings, ShowdownServer, measure_showdown, play_in_own_process
+from .workers import WARM_UP_SEED, battle_specs, describe_runtime
 
-__all__ = ["FULL", "QUICK", "ROWS", "Plan", "RowSpec", "Source"]
+__all__ = ["FULL", "QUICK", "ROWS", "Plan", "RowSpec", "Source", "steady_row"]
 
-_PATIENCE = 900.0
-_ROOT = Path(__file__).parents[2]
-
-
-class RowFailed(BridgeError):
-    """Raised when a process that a row measures ends, or does not answer in time."""
+_STEADY_POOL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +41,7 @@ class Plan:
     concurrencies: tuple[int, ...]
     search_battles: int
     format: str = "gen9randombattle"
-    pool: int = cpu_count()
+    pool: int = field(default_factory=cpu_count)
     rooms: int = 32
 
 
@@ -83,122 +69,73 @@ QUICK = Plan(
 )
 
 
-class Source(Protocol):
-    """Something that can be measured again and again, for one row or for several together."""
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something warm that can be measured again and again, for one row or for several together.
 
-    def sample(self, number: int) -> dict[str, Sample]:
-        """A sample for each row; the same number means the same battles in rows that are seeded."""
+    `sample` takes a number and returns a sample for each row; the same number means the same
+    battles in rows that are seeded. `notes` is what else there is to know, by row.
+    """
 
-    def close(self) -> None:
-        """Ends whatever runs for it."""
-
-
-class Child:
-    """A process that answers an order per line; it ends when its stdin does."""
-
-    def __init__(self, command: list[str]) -> None:
-        self._process = subprocess.Popen(
-            command,
-            cwd=_ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-
-    def read(self) -> str:
-        assert self._process.stdout is not None
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
-            if not selector.select(_PATIENCE):
-                raise RowFailed(f"no answer within {_PATIENCE:g} s", pid=self._process.pid)
-        line = self._process.stdout.readline()
-        if not line:
-            status = self._process.wait()
-            raise RowFailed("ended early", pid=self._process.pid, exit_status=status)
-        return line
-
-    def order(self, **fields: Any) -> list[dict[str, Any]]:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(fields) + "\n")
-        self._process.stdin.flush()
-        answers: list[dict[str, Any]] = json.loads(self.read())
-        return answers
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.close()
-        try:
-            self._process.wait(60)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process.stdout.close()
+    sample: Callable[[int], dict[str, Sample]]
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
-class Limit:
+Start = Callable[[Runtime, Plan], AbstractContextManager[Source]]
+
+
+@contextmanager
+def start_limit(runtime: Runtime, plan: Plan) -> Iterator[Source]:
     """The same battles inside one Node process, with no IPC."""
+    script = runtime.entry.parent / "bench" / "limit.js"
+    with Child([str(runtime.node), str(script), f"--simulator={runtime.simulator}"]) as child:
 
-    def __init__(self, runtime: Runtime, plan: Plan) -> None:
-        self._plan = plan
-        script = runtime.entry.parent / "bench" / "limit.js"
-        self._child = Child([str(runtime.node), str(script), f"--simulator={runtime.simulator}"])
-        self._play(plan.warmup, first_seed=10**6)
+        def play(battles: int, first_seed: int) -> Sample:
+            workload = Workload(battles, 1, plan.format, first_seed)
+            [answer] = child.order(battles=battle_specs(workload))
+            return Sample(python_cpu=0.0, python_memory=0, **answer)
 
-    def sample(self, number: int) -> dict[str, Sample]:
-        return {"limit": self._play(self._plan.battles, number * self._plan.battles)}
-
-    def _play(self, battles: int, first_seed: int) -> Sample:
-        workload = Workload(battles, 1, self._plan.format, first_seed)
-        [answer] = self._child.order(battles=battle_specs(workload))
-        del answer["results"]
-        return Sample(python_cpu=0.0, python_memory=0, **answer)
-
-    def close(self) -> None:
-        self._child.close()
+        play(plan.warmup, WARM_UP_SEED)
+        yield Source(lambda number: {"limit": play(plan.battles, number * plan.battles)})
 
 
-class Worker:
+@contextmanager
+def start_worker(
+    runtime: Runtime,
+    kind: str,
+    *rows: str,
+    order: Callable[[int], dict[str, Any]],
+    **arguments: Any,
+) -> Iterator[Source]:
     """Rows played by a Python process of their own, and the Node processes it starts."""
+    arguments["runtime"] = describe_runtime(runtime)
+    command = [sys.executable, "-m", "bridge.benchmarks.workers", kind, json.dumps(arguments)]
+    with Child(command) as child:
+        child.read()
 
-    def __init__(
-        self,
-        kind: str,
-        *rows: str,
-        order: Callable[[int], dict[str, Any]],
-        **arguments: Any,
-    ) -> None:
-        self._rows = rows
-        self._order = order
-        command = [sys.executable, "-m", "bridge.benchmarks.workers", kind, json.dumps(arguments)]
-        self._child = Child(command)
-        self._child.read()
+        def sample(number: int) -> dict[str, Sample]:
+            answers = child.order(**order(number))
+            return {row: Sample(**answer) for row, answer in zip(rows, answers, strict=True)}
 
-    def sample(self, number: int) -> dict[str, Sample]:
-        answers = self._child.order(**self._order(number))
-        return {row: Sample(**answer) for row, answer in zip(self._rows, answers, strict=True)}
-
-    def close(self) -> None:
-        self._child.close()
+        yield Source(sample)
 
 
-def start_process_per_battle(runtime: Runtime, plan: Plan) -> Worker:
-    return Worker(
+def start_process_per_battle(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
+    # Too slow to play all the battles of the others, it plays the first of them.
+    battles = min(plan.slow_battles, plan.battles)
+    return start_worker(
+        runtime,
         "process_per_battle",
         "process_per_battle",
         at_a_time=plan.pool,
         format=plan.format,
-        order=lambda number: {
-            "battles": plan.slow_battles,
-            "first_seed": number * plan.slow_battles,
-        },
+        order=lambda number: {"battles": battles, "first_seed": number * plan.battles},
     )
 
 
-def start_pool(runtime: Runtime, plan: Plan) -> Worker:
-    return Worker(
+def start_pool(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
+    return start_worker(
+        runtime,
         "pool",
         "pool",
         pool=plan.pool,
@@ -209,8 +146,9 @@ def start_pool(runtime: Runtime, plan: Plan) -> Worker:
     )
 
 
-def start_timing(runtime: Runtime, plan: Plan) -> Worker:
-    return Worker(
+def start_timing(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
+    return start_worker(
+        runtime,
         "timing",
         "pool_timed",
         "pool_untimed",
@@ -222,67 +160,38 @@ def start_timing(runtime: Runtime, plan: Plan) -> Worker:
     )
 
 
-def start_steady(rooms: int) -> Callable[[Runtime, Plan], Worker]:
-    def start(runtime: Runtime, plan: Plan) -> Worker:
-        return Worker(
-            "steady",
-            f"rooms_{rooms}",
-            pool=4,
-            rooms=rooms,
-            format=plan.format,
-            warmup=plan.warmup,
-            order=lambda number: {"seconds": plan.seconds},
-        )
-
-    return start
-
-
-class ShowdownWebSocket:
+@contextmanager
+def start_showdown_websocket(runtime: Runtime, plan: Plan) -> Iterator[Source]:
     """poke-env's RandomPlayers over WebSocket on the real server, at its best settings."""
+    tried = measure_showdown(
+        runtime.simulator,
+        runtime.node,
+        battles=plan.search_battles,
+        warmup=plan.search_battles,
+        simulator_processes=plan.simulator_processes,
+        concurrencies=plan.concurrencies,
+        format=plan.format,
+    )
+    best = max(tried, key=lambda trial: trial.sample.battles_per_s)
+    settings = ServerSettings(best.simulator_processes)
+    with ShowdownServer(runtime.simulator, runtime.node, settings) as server:
 
-    def __init__(self, runtime: Runtime, plan: Plan) -> None:
-        self._plan = plan
-        tried = measure_showdown(
-            runtime.simulator,
-            runtime.node,
-            battles=plan.search_battles,
-            warmup=plan.search_battles,
-            simulator_processes=plan.simulator_processes,
-            concurrencies=plan.concurrencies,
-            format=plan.format,
-        )
-        self.best = max(tried, key=lambda measurement: measurement.battles_per_second)
-        self._server = ShowdownServer(
-            runtime.simulator, runtime.node, ServerSettings(self.best.simulator_processes)
-        )
-        self._server.__enter__()
-        self._play(plan.warmup * self.best.simulator_processes)
+        def play(battles: int) -> Sample:
+            return play_in_own_process(
+                server,
+                battles=battles,
+                warmup=4,
+                concurrency=best.concurrency,
+                format=plan.format,
+            )
 
-    def sample(self, number: int) -> dict[str, Sample]:
-        played = self._play(self._plan.battles)
-        sample = Sample(
-            battles=played.battles,
-            decisions=played.decisions,
-            turns=played.turns,
-            wall=played.wall_seconds,
-            python_cpu=played.python_cpu_seconds,
-            node_cpu=played.node_cpu_seconds,
-            python_memory=played.python_memory_bytes,
-            node_memory=played.node_memory_bytes,
-        )
-        return {"showdown_websocket": sample}
-
-    def _play(self, battles: int) -> ShowdownMeasurement:
-        return play_in_own_process(
-            self._server,
-            battles=battles,
-            warmup=4,
-            concurrency=self.best.concurrency,
-            format=self._plan.format,
-        )
-
-    def close(self) -> None:
-        self._server.__exit__(None, None, None)
+        play(max(1, plan.warmup * best.simulator_processes))
+        row = "showdown_websocket"
+        found = {
+            "simulator_processes": best.simulator_processes,
+            "concurrency": best.concurrency,
+        }
+        yield Source(lambda _number: {row: play(plan.battles)}, notes={row: found})
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,20 +203,37 @@ class RowSpec:
     """
 
     description: str
-    start: Callable[[Runtime, Plan], Source]
+    start: Start
     group: str = "throughput"
     is_fine: bool = False
 
 
+def steady_row(rooms: int) -> RowSpec:
+    """A row with so many rooms open all the time, named `rooms_<rooms>`."""
+
+    def start(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
+        return start_worker(
+            runtime,
+            "steady",
+            f"rooms_{rooms}",
+            pool=_STEADY_POOL,
+            rooms=rooms,
+            format=plan.format,
+            warmup=plan.warmup,
+            order=lambda _number: {"seconds": plan.seconds},
+        )
+
+    description = f"{rooms:,} open rooms on {_STEADY_POOL} controllers"
+    return RowSpec(description, start, "rooms", is_fine=True)
+
+
 ROWS: dict[str, RowSpec] = {
-    "limit": RowSpec("inside one Node process, no IPC", Limit),
+    "limit": RowSpec("inside one Node process, no IPC", start_limit),
     "process_per_battle": RowSpec("a Node process per battle", start_process_per_battle),
     "pool": RowSpec("the pool, a Python driver", start_pool),
-    "showdown_websocket": RowSpec("poke-env on a Showdown server", ShowdownWebSocket),
+    "showdown_websocket": RowSpec("poke-env on a Showdown server", start_showdown_websocket),
     "pool_timed": RowSpec("the pool in step, timing on", start_timing, "timing", is_fine=True),
     "pool_untimed": RowSpec("the pool in step, timing off", start_timing, "timing", is_fine=True),
-    "rooms_64": RowSpec("64 open rooms on 4 controllers", start_steady(64), "rooms", is_fine=True),
-    "rooms_2000": RowSpec(
-        "2,000 open rooms on 4 controllers", start_steady(2000), "rooms", is_fine=True
-    ),
+    "rooms_64": steady_row(64),
+    "rooms_2000": steady_row(2000),
 }

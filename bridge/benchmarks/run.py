@@ -2,51 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..errors import BridgeError
 from ..runtime import Runtime
-from .rows import ROWS, Plan, RowSpec, ShowdownWebSocket, Source
+from .rows import Plan, RowSpec, Source, Start
 from .sample import Sample, Spread, ratio, summarise
 
-__all__ = ["Comparison", "Outcome", "run"]
+__all__ = ["Comparison", "Outcome", "Target", "run"]
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """A promise, the figure that was measured for it, and whether it holds."""
+class Target:
+    """What a figure of one row is to be, divided by that of another."""
 
-    claim: str
-    measured: Spread
+    text: str
+    above: str
+    below: str
+    figure: Callable[[Sample], float]
     limit: float
     at_least: bool
 
+
+TARGETS = (
+    Target(
+        "CPU per decision, pool / limit",
+        above="pool",
+        below="limit",
+        figure=lambda sample: sample.cpu_ms_per_decision,
+        limit=1.4,
+        at_least=False,
+    ),
+    Target(
+        "battles/s, pool / showdown_websocket",
+        above="pool",
+        below="showdown_websocket",
+        figure=lambda sample: sample.battles_per_s,
+        limit=2.0,
+        at_least=True,
+    ),
+    Target(
+        "battles/s, pool / process_per_battle",
+        above="pool",
+        below="process_per_battle",
+        figure=lambda sample: sample.battles_per_s,
+        limit=10.0,
+        at_least=True,
+    ),
+    Target(
+        "CPU per decision, timing on / off",
+        above="pool_timed",
+        below="pool_untimed",
+        figure=lambda sample: sample.cpu_ms_per_decision,
+        limit=1.01,
+        at_least=False,
+    ),
+    Target(
+        "Python CPU per decision, 2,000 rooms / 64 rooms",
+        above="rooms_2000",
+        below="rooms_64",
+        figure=lambda sample: sample.python_cpu_ms_per_decision,
+        limit=1.1,
+        at_least=False,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A target and what was measured for it."""
+
+    target: Target
+    measured: Spread
+
     @property
-    def holds(self) -> bool:
-        median = self.measured.median
-        return median >= self.limit if self.at_least else median <= self.limit
+    def is_reached(self) -> bool:
+        median, target = self.measured.median, self.target
+        return median >= target.limit if target.at_least else median <= target.limit
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "comparison": self.target.text,
+            "measured": asdict(self.measured),
+            "limit": self.target.limit,
+            "at_least": self.target.at_least,
+            "reached": self.is_reached,
+        }
 
 
 @dataclass(slots=True)
 class Outcome:
-    """All samples of a run, and what they say."""
+    """What a run is to measure, all its samples so far, and what they say."""
 
     machine: dict[str, Any]
     plan: Plan
+    rows: Mapping[str, RowSpec]
     samples: dict[str, list[Sample]] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
 
-    def rows(self) -> list[tuple[str, list[Sample]]]:
-        """The rows that were measured, in the order in which they are listed."""
-        return [(name, self.samples[name]) for name in ROWS if name in self.samples]
+    def measured(self) -> list[tuple[str, list[Sample]]]:
+        """The rows that have samples, in the order in which they are listed."""
+        return [(name, self.samples[name]) for name in self.rows if name in self.samples]
 
     def comparisons(self) -> list[Comparison]:
-        made = (_compare(self.samples, *claim) for claim in _CLAIMS)
-        return [comparison for comparison in made if comparison is not None]
+        return [
+            Comparison(
+                target,
+                ratio(self.samples[target.above], self.samples[target.below], target.figure),
+            )
+            for target in TARGETS
+            if self.samples.keys() >= {target.above, target.below}
+        ]
 
     def memory_per_room(self) -> dict[str, float]:
         """Bytes that an open room adds in Python and in Node, from few and from many rooms."""
@@ -67,104 +139,41 @@ class Outcome:
         return {
             "machine": self.machine,
             "plan": asdict(self.plan),
-            "rows": {name: summarise(samples) for name, samples in self.rows()},
-            "comparisons": [asdict(c) | {"holds": c.holds} for c in self.comparisons()],
+            "rows": {name: summarise(samples) for name, samples in self.measured()},
+            "comparisons": [comparison.as_data() for comparison in self.comparisons()],
             "memory_per_room": self.memory_per_room(),
             "notes": self.notes,
+            "failures": self.failures,
         }
 
 
-Claim = tuple[str, str, str, Callable[[Sample], float], float, bool]
-
-_CLAIMS: tuple[Claim, ...] = (
-    (
-        "CPU per decision, pool / limit",
-        "pool",
-        "limit",
-        lambda sample: sample.cpu_ms_per_decision,
-        1.4,
-        False,
-    ),
-    (
-        "battles/s, pool / showdown_websocket",
-        "pool",
-        "showdown_websocket",
-        lambda sample: sample.battles_per_s,
-        2.0,
-        True,
-    ),
-    (
-        "battles/s, pool / process_per_battle",
-        "pool",
-        "process_per_battle",
-        lambda sample: sample.battles_per_s,
-        10.0,
-        True,
-    ),
-    (
-        "CPU per decision, timing on / off",
-        "pool_timed",
-        "pool_untimed",
-        lambda sample: sample.cpu_ms_per_decision,
-        1.01,
-        False,
-    ),
-    (
-        "Python CPU per decision, 2,000 rooms / 64 rooms",
-        "rooms_2000",
-        "rooms_64",
-        lambda sample: sample.python_cpu_ms_per_decision,
-        1.1,
-        False,
-    ),
-)
-
-
-def _compare(
-    samples: dict[str, list[Sample]],
-    claim: str,
-    above: str,
-    below: str,
-    figure: Callable[[Sample], float],
-    limit: float,
-    at_least: bool,
-) -> Comparison | None:
-    if above not in samples or below not in samples:
-        return None
-    return Comparison(claim, ratio(samples[above], samples[below], figure), limit, at_least)
-
-
-def run(names: Iterable[str], runtime: Runtime, outcome: Outcome, progress: Progress) -> None:
+def run(outcome: Outcome, runtime: Runtime, progress: Progress) -> None:
     """Measures rows, group by group, and notes each sample in the outcome as soon as it is taken.
 
-    Within a group the samples are taken in turns, so that all rows meet the same weather.
+    Within a group the samples are taken in turns, so that all rows meet the same weather. A group
+    that fails is noted, and does not keep the others from being measured.
     """
-    wanted = set(names)
-    for group in dict.fromkeys(spec.group for spec in ROWS.values()):
-        rows = {name: ROWS[name] for name in ROWS if ROWS[name].group == group and name in wanted}
-        if rows:
-            _measure(rows, runtime, outcome, progress)
+    for group in dict.fromkeys(spec.group for spec in outcome.rows.values()):
+        try:
+            _measure(group, runtime, outcome, progress)
+        except BridgeError as error:
+            outcome.failures.append(f"{group}: {error}")
+            progress(f"{group}: failed, {error}")
 
 
-def _measure(
-    rows: dict[str, RowSpec], runtime: Runtime, outcome: Outcome, progress: Progress
-) -> None:
+def _measure(group: str, runtime: Runtime, outcome: Outcome, progress: Progress) -> None:
     plan = outcome.plan
+    rows = {name: spec for name, spec in outcome.rows.items() if spec.group == group}
     is_fine = any(spec.is_fine for spec in rows.values())
     repeats = plan.fine_repeats if is_fine else plan.repeats
     with ExitStack() as stack:
-        sources: dict[Callable[[Runtime, Plan], Source], Source] = {}
+        sources: dict[Start, Source] = {}
         for name, spec in rows.items():
-            if spec.start in sources:
-                continue
-            progress(f"{name}: warming up")
-            source = sources[spec.start] = spec.start(runtime, plan)
-            stack.callback(source.close)
-            if isinstance(source, ShowdownWebSocket):
-                outcome.notes["showdown_websocket"] = {
-                    "simulator_processes": source.best.simulator_processes,
-                    "concurrency": source.best.concurrency,
-                }
+            if spec.start not in sources:
+                progress(f"{name}: warming up")
+                source = stack.enter_context(spec.start(runtime, plan))
+                sources[spec.start] = source
+                outcome.notes |= source.notes
         in_turn = list(sources.values())
         for number in range(repeats):
             for source in in_turn if number % 2 else reversed(in_turn):

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Self
 import psutil
 
 from ..errors import BridgeError, ConfigError, InstallationFailed
+from .sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
@@ -38,10 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BaselineFailed",
-    "PlayedBattles",
     "ServerSettings",
-    "ShowdownMeasurement",
     "ShowdownServer",
+    "Trial",
     "measure_showdown",
     "play_in_own_process",
     "play_random_battles",
@@ -49,7 +49,8 @@ __all__ = [
 
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
-PLAY_SECONDS = 300.0
+PLAY_SECONDS = 120.0
+SECONDS_A_BATTLE = 2.0  # ten times what two cores take for one
 EXIT_SECONDS = 30.0
 LOG_LINES = 60
 
@@ -88,40 +89,12 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class PlayedBattles:
-    """What two players did between the end of the warm-up and the end of the last battle."""
-
-    battles: int
-    decisions: int
-    turns: int
-    wall_seconds: float
-    python_cpu_seconds: float
-    python_memory_bytes: int
-    node_cpu_seconds: float | None  # None where the server's pid was not given
-
-
-@dataclass(frozen=True, slots=True)
-class ShowdownMeasurement:
+class Trial:
     """One run of battles under one setting of the server and of the players."""
 
     simulator_processes: int
     concurrency: int
-    battles: int
-    decisions: int
-    turns: int
-    wall_seconds: float
-    python_cpu_seconds: float
-    node_cpu_seconds: float
-    python_memory_bytes: int
-    node_memory_bytes: int
-
-    @property
-    def battles_per_second(self) -> float:
-        return self.battles / self.wall_seconds
-
-    @property
-    def decisions_per_second(self) -> float:
-        return self.decisions / self.wall_seconds
+    sample: Sample
 
 
 class ShowdownServer:
@@ -160,10 +133,6 @@ class ShowdownServer:
     def cpu_seconds(self) -> float:
         """CPU time so far of the server and of all its children, also of those that have ended."""
         return session_cpu_seconds(self.pid)
-
-    def memory_bytes(self) -> int:
-        """Resident memory of the server and of its children."""
-        return session_memory_bytes(self.pid)
 
 
 def _copy_package(package: Path, folder: Path, settings: ServerSettings) -> Path:
@@ -313,33 +282,40 @@ def _running_session(leader: int) -> list[psutil.Process]:
 def play_random_battles(
     url: str,
     *,
+    server_pid: int,
     battles: int,
     concurrency: int,
     format: str = "gen9randombattle",
     warmup: int = 0,
-    deadline: float = PLAY_SECONDS,
-    server_pid: int | None = None,
-) -> PlayedBattles:
+    deadline: float | None = None,
+) -> Sample:
     """Let two RandomPlayers of poke-env play each other on the server at `url`.
 
     The warm-up battles come first and are not counted. All of it has to end within `deadline`
-    seconds. With `server_pid`, the CPU time of that server is read at the same two moments as the
-    CPU time of this process.
+    seconds, or as long as so many battles may take. The CPU time of the server is read at the same
+    two moments as the CPU time of this process.
     """
+    if deadline is None:
+        deadline = seconds_for(warmup + battles)
     return asyncio.run(
-        _play_random_battles(url, battles, concurrency, format, warmup, deadline, server_pid)
+        _play_random_battles(url, server_pid, battles, concurrency, format, warmup, deadline)
     )
+
+
+def seconds_for(battles: int) -> float:
+    """How long so many battles may take before something must be wrong."""
+    return PLAY_SECONDS + SECONDS_A_BATTLE * battles
 
 
 async def _play_random_battles(
     url: str,
+    server_pid: int,
     battles: int,
     concurrency: int,
     battle_format: str,
     warmup: int,
     deadline: float,
-    server_pid: int | None,
-) -> PlayedBattles:
+) -> Sample:
     from poke_env import AccountConfiguration, ServerConfiguration
     from poke_env.player import RandomPlayer
 
@@ -365,13 +341,12 @@ async def _play_random_battles(
             await _while_connected(p1.battle_against(p2, n_battles=warmup), p1, p2)
             warm = set(p1.battles)
             decisions = p1.decisions + p2.decisions
-            node_cpu = None if server_pid is None else session_cpu_seconds(server_pid)
+            node_cpu = session_cpu_seconds(server_pid)
             python_cpu, start = time.process_time(), time.perf_counter()
             await _while_connected(p1.battle_against(p2, n_battles=battles), p1, p2)
-            wall_seconds = time.perf_counter() - start
+            wall = time.perf_counter() - start
             python_cpu = time.process_time() - python_cpu
-            if server_pid is not None and node_cpu is not None:
-                node_cpu = session_cpu_seconds(server_pid) - node_cpu
+            node_cpu = session_cpu_seconds(server_pid) - node_cpu
     except TimeoutError:
         raise BaselineFailed(
             f"{p1.n_finished_battles} of {warmup} + {battles} battles ended within {deadline:g} s",
@@ -380,14 +355,15 @@ async def _play_random_battles(
     played = [battle for tag, battle in p1.battles.items() if tag not in warm and battle.finished]
     for player in (p1, p2):
         await player.ps_client.stop_listening()  # type: ignore[no-untyped-call]
-    return PlayedBattles(
+    return Sample(
         battles=len(played),
         decisions=p1.decisions + p2.decisions - decisions,
         turns=sum(battle.turn for battle in played),
-        wall_seconds=wall_seconds,
-        python_cpu_seconds=python_cpu,
-        python_memory_bytes=psutil.Process().memory_info().rss,
-        node_cpu_seconds=node_cpu,
+        wall=wall,
+        python_cpu=python_cpu,
+        node_cpu=node_cpu,
+        python_memory=psutil.Process().memory_info().rss,
+        node_memory=session_memory_bytes(server_pid),
     )
 
 
@@ -409,9 +385,11 @@ def play_in_own_process(
     concurrency: int,
     format: str = "gen9randombattle",
     warmup: int = 0,
-    deadline: float = PLAY_SECONDS,
-) -> ShowdownMeasurement:
+    deadline: float | None = None,
+) -> Sample:
     """Play on a running server from a fresh Python process, as often as the caller likes."""
+    if deadline is None:
+        deadline = seconds_for(warmup + battles)
     arguments = {
         "--url": server.websocket_url,
         "--server-pid": server.pid,
@@ -439,12 +417,7 @@ def play_in_own_process(
         raise BaselineFailed(
             "the players failed", exit_status=error.returncode, stderr=error.stderr
         ) from error
-    return ShowdownMeasurement(
-        simulator_processes=server.settings.simulator_processes,
-        concurrency=concurrency,
-        node_memory_bytes=server.memory_bytes(),
-        **json.loads(done.stdout),
-    )
+    return Sample(**json.loads(done.stdout))
 
 
 def measure_showdown(
@@ -456,18 +429,17 @@ def measure_showdown(
     simulator_processes: Sequence[int],
     concurrencies: Sequence[int],
     format: str = "gen9randombattle",
-) -> list[ShowdownMeasurement]:
+) -> list[Trial]:
     """Measure every combination of the two settings once, with one server for each first one."""
-    measurements = []
+    trials = []
     for count in simulator_processes:
         with ShowdownServer(package, node, ServerSettings(simulator_processes=count)) as server:
-            measurements += [
-                play_in_own_process(
+            for concurrency in concurrencies:
+                sample = play_in_own_process(
                     server, battles=battles, warmup=warmup, concurrency=concurrency, format=format
                 )
-                for concurrency in concurrencies
-            ]
-    return measurements
+                trials.append(Trial(count, concurrency, sample))
+    return trials
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -476,19 +448,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m bridge.benchmarks.showdown_server", description=main.__doc__
     )
     parser.add_argument("--url", required=True, help="WebSocket URL of a Showdown server")
+    parser.add_argument("--server-pid", type=int, required=True, help="its pid, to count its cost")
     parser.add_argument("--battles", type=int, required=True, help="battles to measure")
     parser.add_argument("--concurrency", type=int, required=True, help="battles in flight")
     parser.add_argument("--format", default="gen9randombattle", help="a format with random teams")
     parser.add_argument("--warmup", type=int, default=0, help="battles before the measured ones")
-    parser.add_argument("--deadline", type=float, default=PLAY_SECONDS, help="seconds for it all")
-    parser.add_argument("--server-pid", type=int, help="count this server's CPU time as well")
+    parser.add_argument("--deadline", type=float, help="seconds for it all")
     options = vars(parser.parse_args(arguments))
     try:
-        played = play_random_battles(options.pop("url"), **options)
+        sample = play_random_battles(options.pop("url"), **options)
     except BaselineFailed as error:
         print(error, file=sys.stderr)
         return 1
-    print(json.dumps(dataclasses.asdict(played)))
+    print(json.dumps(dataclasses.asdict(sample)))
     return 0
 
 

@@ -2,7 +2,7 @@
 
 A worker reads an order per line from stdin and answers each with a line of Samples, one for each
 row that it stands for, so that a benchmark can keep several of them warm and measure them in turns.
-`python -m bridge.benchmarks.workers KIND` is one.
+`python -m bridge.benchmarks.workers KIND ARGUMENTS` is one.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import resource
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -25,18 +26,20 @@ from .. import seeds
 from ..journal import Journal, Player
 from ..registry import ControllerRegistry
 from ..room import Result
-from ..runtime import Runtime, find_runtime
+from ..runtime import Runtime
 from ..workload import Workload, play, play_battles, policies_for
 from .crowd import Twins, gathered
 from .sample import Sample
 
-__all__ = ["battle_specs", "main"]
+__all__ = ["WARM_UP_SEED", "battle_specs", "describe_runtime", "main"]
 
 Order = dict[str, Any]
 Measure = Callable[[Order], Awaitable[list[Sample]]]
 
+WARM_UP_SEED = 10**6
+"""The first seed of battles that are not measured."""
+
 _SETTLING = 1.0  # seconds
-_WARM_UP = 10**6  # the first seed of battles that are not measured
 
 
 def battle_specs(workload: Workload) -> list[dict[str, Any]]:
@@ -56,6 +59,16 @@ def battle_specs(workload: Workload) -> list[dict[str, Any]]:
             del opening[side]["team"]
         specs.append({**opening, "policies": policies})
     return specs
+
+
+def describe_runtime(runtime: Runtime) -> dict[str, str]:
+    """A runtime as plain data, which a worker takes as its argument."""
+    return {name: str(value) for name, value in asdict(runtime).items()}
+
+
+def _read_runtime(described: dict[str, str]) -> Runtime:
+    paths = {name: Path(described[name]) for name in ("node", "entry", "simulator")}
+    return Runtime(node_version=described["node_version"], **paths)
 
 
 class Meter:
@@ -108,12 +121,21 @@ class PoolMeter:
 
 
 @asynccontextmanager
+async def warm_registry(
+    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int
+) -> AsyncIterator[ControllerRegistry]:
+    """A registry that has played so many battles."""
+    async with ControllerRegistry(runtime=runtime, pool=pool) as registry:
+        await play_battles(registry, Workload(warmup, rooms, format, WARM_UP_SEED))
+        yield registry
+
+
+@asynccontextmanager
 async def pool(
     runtime: Runtime, pool: int, rooms: int, format: str, warmup: int
 ) -> AsyncIterator[Measure]:
     """The pool: warm controllers, and a Python driver that picks a random legal choice."""
-    async with ControllerRegistry(runtime=runtime, pool=pool) as registry:
-        await play_battles(registry, Workload(warmup, rooms, format, _WARM_UP))
+    async with warm_registry(runtime, pool, rooms, format, warmup) as registry:
 
         async def measure(order: Order) -> list[Sample]:
             meter = PoolMeter(registry)
@@ -129,16 +151,15 @@ async def timing(
     runtime: Runtime, pool: int, rooms: int, format: str, warmup: int
 ) -> AsyncIterator[Measure]:
     """The pool with timing on and off: the same battles twice in the same processes, in turns."""
-    async with ControllerRegistry(runtime=runtime, pool=pool) as registry:
-        await play_battles(registry, Workload(warmup, rooms, format, _WARM_UP))
-        async with (
-            gathered(registry, rooms, format) as one,
-            gathered(registry, rooms, format) as other,
-        ):
-            await one.start()
-            await other.start()
-            twins = Twins(registry, (one, other))
-            yield lambda order: twins.play(order["battles"])
+    async with (
+        warm_registry(runtime, pool, rooms, format, warmup) as registry,
+        gathered(registry, rooms, format) as one,
+        gathered(registry, rooms, format) as other,
+    ):
+        await one.start()
+        await other.start()
+        twins = Twins(registry, (one, other))
+        yield lambda order: twins.play(order["battles"])
 
 
 @asynccontextmanager
@@ -191,8 +212,8 @@ async def process_per_battle(
                 largest = max(largest, children.ru_maxrss * 1024)
                 return played
 
-        seeds = range(order["first_seed"], order["first_seed"] + order["battles"])
-        played = await asyncio.gather(*(take_turn(seed) for seed in seeds))
+        first = order["first_seed"]
+        played = await asyncio.gather(*map(take_turn, range(first, first + order["battles"])))
         sample = meter.sample(
             len(played), sum(n for _, n in played), sum(result.turns for result, _ in played)
         )
@@ -201,16 +222,17 @@ async def process_per_battle(
     yield measure
 
 
-async def serve(row: str, arguments: dict[str, Any]) -> None:
+KINDS: dict[str, Callable[..., AbstractAsyncContextManager[Measure]]] = {
+    "pool": pool,
+    "timing": timing,
+    "steady": steady,
+    "process_per_battle": process_per_battle,
+}
+
+
+async def serve(kind: str, runtime: dict[str, str], **arguments: Any) -> None:
     """Answers orders until stdin closes."""
-    runtime = find_runtime()
-    kinds: dict[str, Any] = {
-        "pool": pool,
-        "steady": steady,
-        "process_per_battle": process_per_battle,
-        "timing": timing,
-    }
-    async with kinds[row](runtime, **arguments) as measure:
+    async with KINDS[kind](_read_runtime(runtime), **arguments) as measure:
         print("ready", flush=True)
         while line := await asyncio.to_thread(sys.stdin.readline):
             samples = await measure(json.loads(line))
@@ -219,10 +241,10 @@ async def serve(row: str, arguments: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bridge.benchmarks.workers")
-    parser.add_argument("row")
+    parser.add_argument("kind", choices=KINDS)
     parser.add_argument("arguments", type=json.loads, help="a JSON object")
     options = parser.parse_args()
-    uvloop.run(serve(options.row, options.arguments))
+    uvloop.run(serve(options.kind, **options.arguments))
 
 
 if __name__ == "__main__":

@@ -19,11 +19,11 @@ const { loadSimulator } = require('../lib/simulator');
 
 /**
  * Plays one battle as the simulator's own stream would drive it, only that nobody reads what it sends.
+ * A decision is a choice that the simulator took, as it is in the pool.
  * @param {import('../lib/simulator').Simulator} simulator
  * @param {Spec} spec
  */
 function playBattle({ Battle }, { format, seed, p1, p2, policies }) {
-  let refusals = 0;
   const battle = new Battle({ formatid: format, seed, p1, p2, send: () => {} });
   battle.sendUpdates();
   const seats = policies.map((state) => new RandomPolicy(state));
@@ -33,20 +33,22 @@ function playBattle({ Battle }, { format, seed, p1, p2, policies }) {
       while (side.activeRequest && !side.activeRequest.wait && !side.isChoiceDone()) {
         /** @type {any} */
         const request = side.activeRequest;
-        decisions++;
-        if (battle.choose(side.id, seats[index].choose(request))) break;
-        refusals++;
+        // Of an earlier refusal; the simulator sets it when it asks again.
+        request.update = false;
+        if (battle.choose(side.id, seats[index].choose(request))) {
+          decisions++;
+          break;
+        }
         // Asked again with what the refusal revealed: choose again. Otherwise let the simulator choose.
-        if (!request.update) battle.choose(side.id, 'default');
+        if (!request.update && battle.choose(side.id, 'default')) decisions++;
       }
       if (battle.ended) break;
     }
     battle.sendUpdates();
   }
-  const won = battle.sides.find((side) => side.name === battle.winner);
-  const result = { winner: won ? won.id : null, turns: battle.turn };
+  const turns = battle.turn;
   battle.destroy();
-  return { decisions: decisions - refusals, result };
+  return { decisions, turns };
 }
 
 /**
@@ -57,22 +59,21 @@ function measure(simulator, battles) {
   const before = process.cpuUsage();
   const start = process.hrtime();
   let decisions = 0;
-  const results = [];
+  let turns = 0;
   for (const spec of battles) {
     const played = playBattle(simulator, spec);
     decisions += played.decisions;
-    results.push(played.result);
+    turns += played.turns;
   }
   const [seconds, nanoseconds] = process.hrtime(start);
   const { user, system } = process.cpuUsage(before);
   return {
     battles: battles.length,
     decisions,
-    turns: results.reduce((sum, { turns }) => sum + turns, 0),
+    turns,
     wall: seconds + nanoseconds / 1e9,
     node_cpu: (user + system) / 1e6,
     node_memory: process.memoryUsage().rss,
-    results,
   };
 }
 

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
+import runpy
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from bridge.benchmarks.rows import QUICK, ROWS
-from bridge.benchmarks.run import Outcome
+from bridge.benchmarks.child import Child, RowFailed
+from bridge.benchmarks.rows import QUICK, ROWS, Plan, RowSpec, Source, start_limit, steady_row
+from bridge.benchmarks.rows import start_process_per_battle as start_slow
+from bridge.benchmarks.run import Outcome, run
 from bridge.benchmarks.sample import Sample, Spread, ratio, summarise
+from bridge.benchmarks.showdown_server import BaselineFailed
+from bridge.runtime import Runtime, find_runtime
 
 ROOT = Path(__file__).parents[2]
 FIGURES = (
@@ -61,36 +72,185 @@ def test_a_ratio_compares_neighbours_so_that_drift_cancels_out() -> None:
     assert ratio(fast, slow, lambda s: s.battles_per_s) == Spread(2.0, 2.0, 2.0)
 
 
-def test_a_comparison_holds_only_within_its_limit() -> None:
-    outcome = Outcome({}, QUICK)
+def test_a_comparison_reaches_its_target_only_within_its_limit() -> None:
+    outcome = Outcome({}, QUICK, ROWS)
     outcome.samples = {"limit": [sample(python_cpu=0.0)], "pool": [sample(python_cpu=0.7)]}
     [comparison] = outcome.comparisons()
     assert comparison.measured.median == pytest.approx(2.2 / 1.5)
-    assert not comparison.holds
+    assert not comparison.is_reached
     outcome.samples["pool"] = [sample(python_cpu=0.3)]
-    assert outcome.comparisons()[0].holds
+    assert outcome.comparisons()[0].is_reached
 
 
 def test_the_rows_have_the_names_that_others_rely_on() -> None:
     assert {"limit", "process_per_battle", "pool", "showdown_websocket"} <= set(ROWS)
 
 
+# Processes that are measured
+
+
+ECHO = """
+import sys
+for line in sys.stdin:
+    print(f"[{line.strip()}]", flush=True)
+"""
+
+
+def test_a_child_answers_an_order_and_ends_with_its_input() -> None:
+    with Child([sys.executable, "-c", ECHO]) as child:
+        assert child.order(battles=3) == [{"battles": 3}]
+    assert not psutil.pid_exists(child.pid)
+
+
+def test_a_child_that_was_killed_fails_its_row_with_its_exit_status() -> None:
+    with Child([sys.executable, "-c", ECHO]) as child:
+        os.kill(child.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        with pytest.raises(RowFailed) as failed:
+            child.order(battles=3)
+    assert (failed.value.pid, failed.value.exit_status) == (child.pid, -signal.SIGKILL)
+
+
+def test_a_child_that_ends_in_the_middle_of_an_answer_fails_its_row() -> None:
+    command = [sys.executable, "-c", "input(); print('[{', end='', flush=True); exit(3)"]
+    with pytest.raises(RowFailed) as failed, Child(command) as child:
+        child.order()
+    assert failed.value.exit_status == 3
+
+
+def test_a_child_that_is_busy_does_not_hold_up_a_benchmark_that_fails() -> None:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Child([sys.executable, "-c", "while True: pass"]) as child,
+    ):
+        raise KeyboardInterrupt
+    assert not psutil.pid_exists(child.pid)
+
+
+# Rows, at the smallest scale
+
+
+TINY = Plan(
+    repeats=2,
+    fine_repeats=2,
+    battles=3,
+    slow_battles=2,
+    warmup=1,
+    seconds=0.3,
+    simulator_processes=(1,),
+    concurrencies=(2,),
+    search_battles=1,
+    format="gen1randombattle",
+    pool=1,
+    rooms=2,
+)
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Runtime:
+    return find_runtime()
+
+
+def measure(rows: dict[str, RowSpec], runtime: Runtime) -> Outcome:
+    outcome = Outcome({}, TINY, rows)
+    run(outcome, runtime, progress=lambda _line: None)
+    return outcome
+
+
+def assert_complete(outcome: Outcome) -> None:
+    assert outcome.failures == []
+    assert outcome.samples.keys() == outcome.rows.keys()
+    for samples in outcome.samples.values():
+        assert len(samples) == 2
+        for taken in samples:
+            assert min(taken.decisions, taken.wall, taken.python_cpu, taken.node_cpu) > 0
+            assert min(taken.python_memory, taken.node_memory) > 1e6
+
+
+@pytest.mark.timeout(60)
+def test_rows_with_timing_on_and_off_are_measured_together(runtime: Runtime) -> None:
+    rows = {name: ROWS[name] for name in ("pool_timed", "pool_untimed")}
+    outcome = measure(rows, runtime)
+    assert_complete(outcome)
+    for timed, untimed in zip(*outcome.samples.values(), strict=True):
+        assert timed.battles == untimed.battles >= TINY.battles
+        assert timed.decisions == untimed.decisions
+
+
+@pytest.mark.timeout(60)
+def test_rows_with_few_and_many_open_rooms_are_measured_in_turns(runtime: Runtime) -> None:
+    assert_complete(measure({f"rooms_{rooms}": steady_row(rooms) for rooms in (2, 6)}, runtime))
+
+
+@pytest.mark.serial
+@pytest.mark.timeout(60)
+def test_poke_env_on_a_showdown_server_is_measured_at_its_best_settings(runtime: Runtime) -> None:
+    row = "showdown_websocket"
+    outcome = measure({row: ROWS[row]}, runtime)
+    assert_complete(outcome)
+    assert [taken.battles for taken in outcome.samples[row]] == [TINY.battles] * 2
+    assert outcome.notes == {row: {"simulator_processes": 1, "concurrency": 2}}
+
+
+def test_a_slow_row_plays_the_first_of_the_battles_that_the_others_play(runtime: Runtime) -> None:
+    single = replace(TINY, battles=1)
+    with start_slow(runtime, TINY) as slow, start_limit(runtime, single) as limit:
+        for number in (0, 1):
+            first = number * TINY.battles
+            expected = [limit.sample(seed)["limit"] for seed in (first, first + 1)]
+            played = slow.sample(number)["process_per_battle"]
+            assert played.battles == TINY.slow_battles
+            assert played.decisions == sum(battle.decisions for battle in expected)
+            assert played.turns == sum(battle.turns for battle in expected)
+
+
+def test_a_group_that_fails_is_noted_and_the_others_are_measured(runtime: Runtime) -> None:
+    ended = []
+
+    @contextmanager
+    def fail(_runtime: Runtime, _plan: Plan) -> Iterator[Source]:
+        raise BaselineFailed("no luck", exit_status=3)
+        yield
+
+    @contextmanager
+    def succeed(_runtime: Runtime, _plan: Plan) -> Iterator[Source]:
+        yield Source(lambda _number: {"pool": sample(), "rooms_64": sample()})
+        ended.append(True)
+
+    rows = {
+        "limit": RowSpec("", fail),
+        "pool": RowSpec("", succeed),
+        "rooms_64": RowSpec("", succeed, "rooms"),
+    }
+    outcome = measure(rows, runtime)
+    assert outcome.failures == ["throughput: no luck [exit_status=3]"]
+    assert list(outcome.samples) == ["rooms_64"]
+    assert outcome.as_data()["failures"] == outcome.failures
+    assert ended == [True]
+
+
+# The command line
+
+
+SMALL = ("--quick", "--warmup", "1", "--pool", "1")
+QUICKER = ("--format", "gen1randombattle")
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "scripts/benchmark.py", *arguments]
+
+
 def run_script(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "scripts/benchmark.py", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
+        command(*arguments), cwd=ROOT, capture_output=True, text=True, timeout=110, check=False
     )
 
 
 def test_every_seeded_row_plays_the_very_same_battles(tmp_path: Path) -> None:
     file = tmp_path / "benchmark.json"
     rows = ["limit", "process_per_battle", "pool"]
-    small = ["--quick", "--repeats", "1", "--battles", "4", "--warmup", "1", "--pool", "1"]
-    done = run_script("--only", ",".join(rows), *small, "--json", str(file))
+    few = ("--repeats", "1", "--battles", str(QUICK.slow_battles))
+    done = run_script("--only", ",".join(rows), *SMALL, *few, "--json", str(file))
     assert done.returncode == 0, done.stderr
     data = json.loads(file.read_text())
     assert list(data["rows"]) == rows
@@ -106,8 +266,67 @@ def test_every_seeded_row_plays_the_very_same_battles(tmp_path: Path) -> None:
     assert data["machine"]["pokemon-showdown"] == "0.11.11"
 
 
-def test_an_unknown_row_is_named_beside_the_known_ones() -> None:
-    done = run_script("--only", "limits")
-    assert done.returncode == 2
-    assert "no row 'limits'" in done.stderr
-    assert "limit," in done.stderr
+def test_an_interrupted_benchmark_keeps_what_it_measured(tmp_path: Path) -> None:
+    file = tmp_path / "benchmark.json"
+    endless = ("--only", "limit,pool", "--repeats", "100000", "--battles", "2", *QUICKER)
+    with subprocess.Popen(
+        command(*SMALL, *endless, "--json", str(file)),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        next(line for line in process.stderr if "2 of 100000" in line)
+        children = psutil.Process(process.pid).children(recursive=True)
+        assert len(children) == 3
+        process.send_signal(signal.SIGINT)
+        text, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    assert "| limit " in text
+    assert "| CPU per decision, pool / limit " in text
+    assert json.loads(file.read_text())["rows"].keys() == {"limit", "pool"}
+    _, left = psutil.wait_procs(children, timeout=5)
+    assert left == []
+
+
+def test_a_table_is_printed_even_if_the_json_cannot_be_written() -> None:
+    # A device that is full: it can be opened, but not written to.
+    few = ("--repeats", "1", "--battles", "1")
+    done = run_script("--only", "limit", *SMALL, *QUICKER, *few, "--json", "/dev/full")
+    assert done.returncode == 1
+    assert "| limit " in done.stdout
+    assert "cannot write /dev/full: No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--only", "limits"], "no row 'limits'; there are limit, "),
+        (["--pool", "0"], "--pool: 0 is too few"),
+        (["--battles", "-3"], "--battles: -3 is too few"),
+        (["--repeats", "0"], "--repeats: 0 is too few"),
+        (["--rooms", "0"], "--rooms: 0 is too few"),
+        (["--json", "no/such/folder/bench.json"], "there is no folder no/such/folder"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_anything_is_measured(
+    arguments: list[str],
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["benchmark.py", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "scripts" / "benchmark.py"), run_name="__main__")
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    assert reason in " ".join(said.err.split())
+    assert said.out == ""
+
+
+def test_scripts_can_be_run_as_their_help_shows() -> None:
+    for script in (ROOT / "scripts").glob("*.py"):
+        assert os.access(script, os.X_OK), script

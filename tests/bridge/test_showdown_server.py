@@ -25,6 +25,7 @@ from bridge.benchmarks.showdown_server import (
     ShowdownServer,
     measure_showdown,
     play_in_own_process,
+    seconds_for,
     session_members,
 )
 from bridge.errors import ConfigError, InstallationFailed
@@ -33,6 +34,7 @@ from bridge.runtime import Runtime, find_runtime
 pytestmark = pytest.mark.serial
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+PLAYERS = (sys.executable, "-m", "bridge.benchmarks.showdown_server")
 
 # A benchmark that is interrupted while its server starts, or runs.
 HOLD_A_SERVER = """
@@ -105,15 +107,17 @@ def test_battles_decisions_and_time_are_counted(server: ShowdownServer) -> None:
 
     played = play_in_own_process(server, battles=3, warmup=1, concurrency=2, deadline=60)
 
-    assert (played.simulator_processes, played.concurrency, played.battles) == (2, 2, 3)
+    assert played.battles == 3
     assert played.turns > 3
     assert played.turns * 2 * 0.5 < played.decisions < played.turns * 2 * 2
-    assert 0 < played.python_cpu_seconds < played.wall_seconds * 2
-    assert 0 < played.node_cpu_seconds < server.cpu_seconds() - before
-    assert played.python_memory_bytes > 0
-    assert played.node_memory_bytes > 0
-    assert played.battles_per_second == played.battles / played.wall_seconds
-    assert played.decisions_per_second == played.decisions / played.wall_seconds
+    assert 0 < played.python_cpu < played.wall * 2
+    assert 0 < played.node_cpu < server.cpu_seconds() - before
+    assert played.python_memory > 0
+    assert played.node_memory > 0
+
+
+def test_more_battles_get_more_time() -> None:
+    assert seconds_for(2000) > 10 * seconds_for(60) > 0
 
 
 def test_the_server_is_as_many_processes_as_asked_for_and_listens_on_loopback_only(
@@ -149,10 +153,10 @@ def test_a_killed_python_takes_its_server_along_and_players_notice_at_once(
         leader, url = holder.stdout.readline().split()
         assert simulators(int(leader)) == 1
         with ThreadPoolExecutor(1) as executor:
-            play = "bridge.benchmarks.showdown_server", "--battles", "500", "--concurrency", "1"
+            play = ("--battles", "1", "--warmup", "500", "--concurrency", "1")
             players = executor.submit(
                 subprocess.run,
-                [sys.executable, "-m", *play, "--url", url],
+                [*PLAYERS, *play, "--url", url, "--server-pid", leader],
                 cwd=REPOSITORY,
                 capture_output=True,
                 text=True,
