@@ -139,6 +139,11 @@ class RoundTrips:
         self._fold_all()
         return self._totals.get(operation) or Histogram()
 
+    def histograms(self) -> dict[str, tuple[Histogram, dict[str, Histogram]]]:
+        """By operation, the whole trips and each of their phases; these go on counting."""
+        self._fold_all()
+        return {op: (total, self._phases[op]) for op, total in self._totals.items()}
+
     def summary(self) -> dict[str, Any]:
         """Plain data by operation: percentiles of the whole and of each phase, and counts."""
         self._fold_all()

@@ -8,9 +8,10 @@ from typing import Any
 import psutil
 
 from ..histogram import Histogram
+from ..registry import ControllerRegistry
 from .service import Service
 
-__all__ = ["Figures", "Gauge", "Rates", "measure"]
+__all__ = ["Figures", "Gauge", "Look", "Rates", "look_at", "measure"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,23 +24,34 @@ class Rates:
     p99: int | None = None
 
 
-def measure(before: dict[str, Any], after: dict[str, Any]) -> Rates:
-    """The rates between two results of `stats()`."""
-    seconds = after["uptime"] - before["uptime"]
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a registry says at a moment, and how long its choices took until then."""
+
+    stats: dict[str, Any]
+    choices: Histogram
+
+
+def look_at(registry: ControllerRegistry) -> Look:
+    """Without what `stats()` takes to encode all histograms, since battles wait for this."""
+    # A copy: the registry's own goes on counting.
+    choices = registry.trips.total("choose").since(Histogram())
+    return Look(registry.stats(round_trips=False), choices)
+
+
+def measure(before: Look, after: Look) -> Rates:
+    """The rates between two looks."""
+    seconds = after.stats["uptime"] - before.stats["uptime"]
     if seconds <= 0:
         return Rates()
 
     def rate(counter: str) -> float:
-        return float((after["counters"][counter] - before["counters"][counter]) / seconds)
+        counted = after.stats["counters"][counter] - before.stats["counters"][counter]
+        return float(counted / seconds)
 
-    trips = _choices(after).since(_choices(before))
+    trips = after.choices.since(before.choices)
     p50, p99 = trips.percentiles((50, 99)) if trips.count else (None, None)
     return Rates(rate("battles_ended"), rate("decisions"), p50, p99)
-
-
-def _choices(stats: dict[str, Any]) -> Histogram:
-    trips = stats["round_trips"].get("choose")
-    return Histogram.decode(trips["total"]["hdr"]) if trips else Histogram()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +70,15 @@ class Gauge:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._before: dict[str, Any] | None = None
+        self._before: Look | None = None
         self._processes: dict[int, psutil.Process] = {}
 
     def read(self) -> Figures:
         service = self._service
-        stats = service.registry.stats()
-        rates = measure(self._before, stats) if self._before else Rates()
-        self._before = stats
+        look = look_at(service.registry)
+        rates = measure(self._before, look) if self._before else Rates()
+        self._before = look
+        stats = look.stats
         cpu = self._read_cpu([controller["pid"] for controller in stats["controllers"]])
         return Figures(service.url, service.status(stats["pool"]), stats, rates, cpu)
 

@@ -1,4 +1,4 @@
-"""The figures of a registry in the words of Prometheus. Reads `stats()`; counts nothing itself."""
+"""The figures of a registry in the words of Prometheus. Counts nothing itself."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 
 from ..histogram import Histogram
 from ..registry import ControllerRegistry
+from ..timing import RoundTrips
 
 __all__ = ["RegistryCollector"]
 
@@ -34,7 +35,7 @@ _COUNTERS: Final = {
     "turns": ("turns", "Turns of the battles that ended."),
     "controller_starts": ("starts", "Node processes that were started."),
     "controller_failed_starts": ("failed_starts", "Node processes that did not become ready."),
-    "controller_deaths": ("deaths", "Node processes that ended."),
+    "controller_deaths": ("deaths", "Node processes that ended without being told to."),
 }
 _POOL: Final = {
     "pool_size": ("size", "Controllers that the pool is to have."),
@@ -68,7 +69,8 @@ class RegistryCollector(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        stats = self._registry.stats()
+        # Encoded histograms would have to be decoded again here, while battles wait.
+        stats = self._registry.stats(round_trips=False)
         for name, (key, text) in _POOL.items():
             yield GaugeMetricFamily(f"maple_{name}", text, stats["pool"][key])
         for name, (key, text) in _COUNTERS.items():
@@ -76,7 +78,7 @@ class RegistryCollector(Collector):
         yield _recycled(stats["counters"]["recycled"])
         yield from _traffic(stats["traffic"])
         yield from _controllers(stats["controllers"])
-        yield from _round_trips(stats["round_trips"])
+        yield from _round_trips(self._registry.trips)
 
 
 def _recycled(recycled: dict[str, int]) -> Metric:
@@ -114,7 +116,7 @@ def _controllers(controllers: list[dict[str, Any]]) -> Iterator[Metric]:
         yield counter
 
 
-def _round_trips(operations: dict[str, Any]) -> Iterator[Metric]:
+def _round_trips(trips: RoundTrips) -> Iterator[Metric]:
     """Two families, so that the sum over the phases is a round trip and not twice one."""
     whole = HistogramMetricFamily(
         "maple_round_trip_seconds", "From a command to its answer.", labels=["op"]
@@ -122,16 +124,15 @@ def _round_trips(operations: dict[str, Any]) -> Iterator[Metric]:
     parts = HistogramMetricFamily(
         "maple_round_trip_phase_seconds", "The parts of a round trip.", labels=["op", "phase"]
     )
-    for operation, trips in operations.items():
-        _add(whole, [operation], trips["total"])
-        for phase, described in trips["phases"].items():
-            _add(parts, [operation, phase], described)
+    for operation, (total, phases) in trips.histograms().items():
+        _add(whole, [operation], total)
+        for phase, histogram in phases.items():
+            _add(parts, [operation, phase], histogram)
     yield whole
     yield parts
 
 
-def _add(family: HistogramMetricFamily, labels: list[str], described: dict[str, Any]) -> None:
-    histogram = Histogram.decode(described["hdr"])
+def _add(family: HistogramMetricFamily, labels: list[str], histogram: Histogram) -> None:
     counts = zip(_BUCKETS, histogram.counts_up_to(_BUCKETS), strict=True)
     buckets = [(f"{bound / _NANOSECONDS:g}", float(count)) for bound, count in counts]
     family.add_metric(

@@ -81,10 +81,10 @@ def render(report: Report) -> RenderableType:
 def _render_interval(last: Report, whole: Report) -> RenderableType:
     """What a glance at a running server should tell."""
     parts: list[RenderableType] = [_title(whole), _Drawn(tables.throughput(whole, last))]
-    if whole.operations:
-        parts.append(_Drawn(tables.recent_trips(last, whole)))
+    # A terminal that is too low cuts off the end, so what somebody has to act on is not there.
+    parts.append(_Drawn(tables.life(whole)))
     if last.operations:
-        parts.append(_Drawn(tables.phase_means(last)))
+        parts.append(_Drawn(tables.round_trips(last, is_interval=True)))
     return Group(*parts, _Drawn(tables.processes(last)))
 
 

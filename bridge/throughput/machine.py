@@ -11,12 +11,10 @@ import psutil
 from ..machine import cpu_count, cpu_model, package_version
 from .report import Machine
 
-__all__ = ["describe_machine", "load_average"]
+__all__ = ["load_average", "machine_of"]
 
 
-def describe_machine(
-    stats: Mapping[str, Any], *, own: bool, local: bool, load: float | None
-) -> Machine:
+def machine_of(stats: Mapping[str, Any], *, own: bool, local: bool, load: float | None) -> Machine:
     """The machine of a registry: this one, if it is local, and what its stats tell.
 
     `own` says that the registry is in this process, so that its versions are ours. `load` is the

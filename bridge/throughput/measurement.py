@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from ..histogram import PERCENTILES, Histogram
-from .machine import describe_machine
+from .machine import machine_of
 from .reading import Reading, Use
 from .report import Counts, Distribution, Ending, Moment, Operation, ProcessUse, Report
 
@@ -126,7 +126,7 @@ class Measurement:
             ending=ending,
             failure=failure,
             settings=self.subject.settings,
-            machine=describe_machine(
+            machine=machine_of(
                 after, own=self.subject.kind == "run", local=self._local, load=self._load
             ),
             counts=counts,
@@ -268,7 +268,10 @@ def _unknown_python(seconds: float) -> ProcessUse:
 
 
 def _counts(stats: Mapping[str, Any]) -> Counts:
-    return Counts(**stats["counters"], **stats["traffic"])
+    """The counts that we know; a server of another version may have others, and lack some."""
+    told = {**stats["counters"], **stats["traffic"]}
+    known = {name: told.get(name) for name in Counts.__slots__ if name != "recycled"}
+    return Counts(**known, recycled=told.get("recycled", {}))
 
 
 def _difference(before: Counts, after: Counts) -> Counts:

@@ -16,9 +16,7 @@ __all__ = [
     "facts",
     "life",
     "notes",
-    "phase_means",
     "processes",
-    "recent_trips",
     "round_trips",
     "throughput",
 ]
@@ -113,7 +111,7 @@ def _sized(value: float | None) -> str:
     return f"{size(value)} a decision" if value is not None else ""
 
 
-def round_trips(report: Report) -> Table:
+def round_trips(report: Report, *, is_interval: bool = False) -> Table:
     """Percentiles by operation, of the whole trip and of each phase beside it."""
     rows: list[Row] = []
     for operation in report.operations:
@@ -121,8 +119,9 @@ def round_trips(report: Report) -> Table:
         heading = (operation.name, number(count), *[""] * len(PHASES))
         rows.append(Row(heading, strong=True))
         rows += [_statistic(operation, name) for name in STATISTICS if _is_sampled(name, count)]
+    when = f", last {seconds(report.seconds)}" if is_interval else ""
     return Table(
-        "Round trips and their phases",
+        f"Round trips and their phases{when}",
         ("", "whole", *map(_spaced, PHASES)),
         tuple(rows),
         note=(
@@ -133,50 +132,15 @@ def round_trips(report: Report) -> Table:
 
 
 def _statistic(operation: Operation, name: str) -> Row:
-    parts = (operation.phases[phase] for phase in PHASES)
-    cells = (duration(distribution[name]) for distribution in (operation.total, *parts))
+    # A server of another version may not know all phases.
+    parts = (operation.phases.get(phase, {}) for phase in PHASES)
+    cells = (duration(distribution.get(name)) for distribution in (operation.total, *parts))
     return Row((name, *cells))
 
 
 def _is_sampled(name: str, count: int) -> bool:
     """Whether there are values beyond a percentile; else it would only repeat the maximum."""
     return not name.startswith("p") or round(count * (100 - float(name[1:])), 6) >= 100
-
-
-def recent_trips(last: Report, whole: Report) -> Table:
-    """The whole trips by operation: those of the last interval above all since the beginning."""
-    recent = {operation.name: operation for operation in last.operations}
-    rows = []
-    for operation in whole.operations:
-        newest = recent.get(operation.name)
-        rows.append(_whole_trip(operation.name, newest) if newest else _no_trip(operation.name))
-        rows.append(_whole_trip("", operation))
-    note = (
-        f"Above those of the last {seconds(last.seconds)}, below all of {seconds(whole.seconds)}."
-    )
-    return Table("Round trips", ("", "trips", *STATISTICS), tuple(rows), note=note)
-
-
-def _whole_trip(label: str, operation: Operation) -> Row:
-    total = operation.total
-    cells = (
-        duration(total[name]) if _is_sampled(name, total["count"]) else "" for name in STATISTICS
-    )
-    return Row((label, number(total["count"]), *cells), strong=bool(label))
-
-
-def _no_trip(label: str) -> Row:
-    return Row((label, "0", *[""] * len(STATISTICS)), strong=True)
-
-
-def phase_means(report: Report) -> Table:
-    """The mean of each phase by operation, side by side."""
-    rows = (
-        Row((operation.name, *(duration(operation.phases[phase]["mean"]) for phase in PHASES)))
-        for operation in report.operations
-    )
-    title = f"Mean of each phase, last {seconds(report.seconds)}"
-    return Table(title, ("", *map(_spaced, PHASES)), tuple(rows))
 
 
 def _spaced(phase: str) -> str:

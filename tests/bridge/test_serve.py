@@ -39,7 +39,7 @@ from bridge.histogram import Histogram
 from bridge.runtime import find_node
 from bridge.serve.command_line import parse
 from bridge.serve.display import draw, summary
-from bridge.serve.figures import Figures, Rates, measure
+from bridge.serve.figures import Figures, Look, Rates, look_at, measure
 from bridge.serve.metrics import RegistryCollector
 from bridge.serve.signals import EndSignals
 from bridge.workload import Workload, play_battles
@@ -612,9 +612,13 @@ def _read_until(screen: io.RawIOBase | io.FileIO, text: bytes) -> bytes:
     return seen
 
 
-def stats_with(*, uptime: float, battles: int, decisions: int, trips: list[int]) -> dict[str, Any]:
-    histogram = Histogram()
-    histogram.record(np.array(trips, dtype=np.int64))
+def look(*, trips: list[int], **figures: Any) -> Look:
+    choices = Histogram()
+    choices.record(np.array(trips, dtype=np.int64))
+    return Look(stats_with(**figures), choices)
+
+
+def stats_with(*, uptime: float, battles: int, decisions: int) -> dict[str, Any]:
     return {
         "uptime": uptime,
         "pool": {"size": 20, "ready": 20, "rooms": 640, "capacity": 10_240},
@@ -630,24 +634,36 @@ def stats_with(*, uptime: float, battles: int, decisions: int, trips: list[int])
             }
             for number in range(20)
         ],
-        "round_trips": {"choose": {"total": {"hdr": histogram.encode()}}},
     }
 
 
 def test_rates_are_of_the_last_interval_only() -> None:
     slow, quick = [90_000_000] * 1000, [2_000_000] * 99 + [8_000_000]
-    before = stats_with(uptime=10.0, battles=5, decisions=600, trips=slow)
-    after = stats_with(uptime=12.0, battles=30, decisions=3600, trips=slow + quick)
+    before = look(uptime=10.0, battles=5, decisions=600, trips=slow)
+    after = look(uptime=12.0, battles=30, decisions=3600, trips=slow + quick)
     rates = measure(before, after)
     assert (rates.battles_per_s, rates.decisions_per_s) == (12.5, 1500.0)
     assert rates.p50 == pytest.approx(2_000_000, rel=0.01)
     assert rates.p99 == pytest.approx(2_000_000, rel=0.01)
-    assert measure(after, after | {"uptime": 13.0}) == Rates(0.0, 0.0, None, None)
+    later = Look(after.stats | {"uptime": 13.0}, after.choices)
+    assert measure(after, later) == Rates(0.0, 0.0, None, None)
+
+
+async def test_a_look_at_a_registry_does_not_change_afterwards(settings: BridgeConfig) -> None:
+    async with ControllerRegistry(settings) as registry:
+        before = look_at(registry)
+        await play_battles(registry, Workload(1, 1, "gen1randombattle"))
+        after = look_at(registry)
+    assert before.choices.count == 0
+    rates = measure(before, after)
+    assert after.choices.count >= after.stats["counters"]["decisions"] > 10
+    assert rates.decisions_per_s > 0
+    assert rates.p50 is not None
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_table_fits_the_terminal(width: int) -> None:
-    stats = stats_with(uptime=86_400.0, battles=1, decisions=1, trips=[])
+    stats = stats_with(uptime=86_400.0, battles=1, decisions=1)
     rates = Rates(123.4, 15_678.9, 2_345_678, 123_456_789)
     figures = Figures("http://127.0.0.1:8000", "ready", stats, rates, {1_000_000: 99.6})
     console = Console(width=width, file=io.StringIO(), record=True)
@@ -664,7 +680,7 @@ def test_the_table_fits_the_terminal(width: int) -> None:
 
 
 def test_a_status_line_has_no_percentiles_when_nothing_was_measured() -> None:
-    stats = stats_with(uptime=1.0, battles=0, decisions=0, trips=[])
+    stats = stats_with(uptime=1.0, battles=0, decisions=0)
     idle = summary(Figures("", "ready", stats, Rates(), {}))
     busy = summary(Figures("", "ready", stats, Rates(1.0, 2.0, 1_500_000, 2_000_000), {}))
     assert busy.keys() - idle.keys() == {"p50_ms", "p99_ms"}

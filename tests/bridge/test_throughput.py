@@ -575,6 +575,28 @@ async def test_a_server_that_was_started_anew_is_measured_anew(registry: Registr
     assert report.counts.battles_ended == 1
 
 
+async def test_a_server_of_another_version_is_measured_as_far_as_it_is_known(
+    registry: Registry,
+) -> None:
+    def answers() -> Iterator[dict[str, Any]]:
+        for stats in endless(registry):
+            stats["counters"]["battles_admired"] = 3
+            stats["traffic"]["smoke_signals"] = 1
+            del stats["counters"]["turns"], stats["counters"]["recycled"]
+            for trips in stats["round_trips"].values():
+                del trips["phases"]["node_wait"]
+            yield stats
+
+    async with served(app_of(answers())) as url:
+        report = await measure_server(
+            url, Schedule(0.02, count=2), onlooker=Witness(), stop=asyncio.Event()
+        )
+    assert (report.counts.battles_ended, report.counts.turns) == (2, None)
+    assert re.search(rf"^turns +{MISSING} +{MISSING}", text_of(report), re.MULTILINE)
+    assert re.search(rf"^mean .* {MISSING} ", text_of(report), re.MULTILINE)
+    assert render_page(report)
+
+
 async def test_a_server_that_goes_away_leaves_what_was_measured(registry: Registry) -> None:
     async with served(app_of(endless(registry))) as url:
         gone = asyncio.Event()
@@ -631,8 +653,10 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 
 
 def test_each_interval_is_a_block_where_there_is_no_terminal(registry: Registry) -> None:
+    registry.counters |= {"starts": 3, "deaths": 1}
     whole = registry.measurement("attach")
     registry.play(2.0)
+    registry.counters["deaths"] += 1
     before = registry.reading()
     whole.add(before)
     last = Measurement(whole.subject, before)
@@ -645,5 +669,9 @@ def test_each_interval_is_a_block_where_there_is_no_terminal(registry: Registry)
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
     assert re.search(r"decisions +120 +90.0 +360", text)
-    assert re.search(r"choose +240 .*\n +360 ", text)
-    assert "Mean of each phase, last 2.00 s" in text
+    assert "Round trips and their phases, last 2.00 s" in text
+    assert re.search(r"choose +240 *\n", text)
+    (median,) = [line for line in text.splitlines() if line.startswith("p50")]
+    assert len(re.findall(r"[\d.]+ ms", median)) == len(PHASES) + 1
+    assert re.search(r"Node starts +0 +3", text)
+    assert re.search(r"Node deaths +1 +2", text)
