@@ -12,6 +12,10 @@ FOUND := $(RUN) -c 'import sys; from bridge.runtime import main; main(sys.argv[1
 NODE := $(FOUND) node
 NPM := $(FOUND) npm
 
+# Also for what builds our own package, in an environment that pip makes for that: a newer pip has the
+# second name for it.
+LOCKED := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
+
 PYTHON_READY := $(VENV)/.ready
 NODE_READY := node/node_modules/.ready
 
@@ -31,7 +35,7 @@ $(PYTHON_READY): pyproject.toml constraints.txt
 		exit 1; }
 	@$(RUN) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing the Python packages into $(VENV), which takes a minute or two"
-	@$(RUN) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[train,dev]'
+	@$(LOCKED) $(RUN) -m pip install -qq --disable-pip-version-check -e '.[train,dev]'
 	@touch $@
 
 $(NODE_READY): node/package.json node/package-lock.json | $(PYTHON_READY)

@@ -43,7 +43,7 @@ _EXAMPLES: Final = """\
 examples:
   python -m bridge.serve --pool 8
   python -m bridge.serve --config config/bridge.yml --port 9000
-  python -m bridge.serve --port 0 --node-arguments='--cpu-prof --cpu-prof-dir=profiles'
+  python -m bridge.serve --node-arguments=--heapsnapshot-signal=SIGUSR2  # kill -USR2 PID
   curl -fsS --retry 60 --retry-all-errors http://127.0.0.1:8000/healthz   # waits for it
 """
 _USAGE_ERROR: Final = 2

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import http.server
+import io
 import json
 import os
+import pty
 import re
 import runpy
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -162,6 +168,40 @@ def test_an_interrupted_run_reports_what_it_measured_and_leaves_no_process(
     assert all(not psutil.pid_exists(used.pid or 0) for used in report.processes)
 
 
+def test_on_a_terminal_a_bar_shows_how_it_comes_along(cold: Path) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    play = command("--config", cold, "--battles", "6", "--rooms", "2", "--interval", "0.1")
+    with (
+        os.fdopen(ours, "rb", buffering=0) as screen,
+        subprocess.Popen(
+            [*play, "--format", "gen1randombattle"],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env=plain() | {"TERM": "xterm-256color"},
+        ) as process,
+    ):
+        os.close(theirs)
+        seen = read_all(screen)
+        text, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert b"\x1b" not in text
+    assert b"Throughput over" in text
+    assert b"controllers are warm" in seen
+    drawn = re.sub(rb"\x1b\[[\d;?]*[a-zA-Z]", b"", seen)
+    assert re.search(rb"battles \S+ [1-6]/6 [\d,]+ decisions/s", drawn), drawn
+    assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l"), "the cursor stays hidden"
+
+
+def read_all(screen: io.FileIO) -> bytes:
+    """What a terminal is shown until nobody has it open any more, which Linux calls an error."""
+    seen = b""
+    with contextlib.suppress(OSError):
+        while some := screen.read(4096):
+            seen += some
+    return seen
+
+
 def test_a_run_that_is_interrupted_while_it_warms_up_leaves_no_process(tmp_path: Path) -> None:
     started = tmp_path / "started"
     os.mkfifo(started)
@@ -287,6 +327,7 @@ def test_a_running_server_is_watched(cold: Path, tmp_path: Path) -> None:
         server.communicate(timeout=30)
     assert watched.returncode == 0, watched.stderr
     assert watched.stdout.count("a second, last") == 2
+    assert watched.stdout.count("Node deaths") == 3
     report = Report.load(file)
     python, node = report.processes
     assert (python.pid, python.source) == (server.pid, "system")

@@ -437,6 +437,20 @@ def test_a_port_in_use_fails_before_anything_is_started(start: Start, stuck_port
     assert line.startswith(f"error: port {stuck_port} of 127.0.0.1 is in use")
 
 
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        ("no.such.host.invalid", "error: 'no.such.host.invalid' is no address of this machine: "),
+        ("192.0.2.1", "error: cannot listen on port 0 of 192.0.2.1: "),
+    ],
+    ids=["unknown", "of another machine"],
+)
+def test_a_host_that_cannot_be_had_fails_in_one_line(start: Start, host: str, reason: str) -> None:
+    status, line = complaint(start(*QUICK, "--host", host))
+    assert status == 1
+    assert line.startswith(reason)
+
+
 @pytest.mark.parametrize("node", ["/bin/false", "/no/such/node"])
 def test_a_broken_node_fails_in_one_line(start: Start, node: str) -> None:
     status, line = complaint(start(*QUICK, "--node", node))
@@ -510,6 +524,13 @@ def test_what_cannot_be_meant_is_refused(arguments: list[str], reason: str) -> N
     assert "\n" not in str(refused.value)
 
 
+def test_it_serves_on_loopback_at_port_8000_unless_told_otherwise() -> None:
+    options = parse([])
+    assert (options.host, options.port, options.config) == ("127.0.0.1", 8000, BridgeConfig())
+    elsewhere = parse(["--host", "::1", "--port", "9000"])
+    assert (elsewhere.host, elsewhere.port) == ("::1", 9000)
+
+
 def test_every_setting_has_an_option_that_wins_over_the_file(tmp_path: Path) -> None:
     file = tmp_path / "settings.yml"
     file.write_text("pool: 3\nheartbeat: 9.0\ntiming: true\n")
@@ -537,7 +558,7 @@ def _other(value: object) -> Any:  # noqa: ANN401 (it is the type of the value)
         case int() | float():
             return value * 2 + 1 if value >= 1 else value / 2
         case tuple():
-            return ("--cpu-prof", "--title=a b")
+            return ("--trace-gc", "--title=a b")
         case Path():
             return value / "other"
         case _:
@@ -545,7 +566,7 @@ def _other(value: object) -> Any:  # noqa: ANN401 (it is the type of the value)
 
 
 def _written(value: object) -> str:
-    return "--cpu-prof '--title=a b'" if isinstance(value, tuple) else str(value)
+    return "--trace-gc '--title=a b'" if isinstance(value, tuple) else str(value)
 
 
 def test_help_explains_every_setting_and_gives_examples(capsys: pytest.CaptureFixture[str]) -> None:
