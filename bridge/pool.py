@@ -18,7 +18,7 @@ from .placement import Limits, Reading, backoff, reason_to_recycle
 from .runtime import Runtime
 from .timing import RoundTrips
 
-__all__ = ["Pool", "Tenant"]
+__all__ = ["Pool", "PoolCounters", "Progress", "Tenant"]
 
 log = structlog.get_logger("bridge.pool")
 
@@ -79,7 +79,6 @@ class Pool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._number = 0
         self._is_up = False
-        self._is_closed = False
 
     def __repr__(self) -> str:
         return (
@@ -120,8 +119,6 @@ class Pool:
                     group.create_task(self._fill(berth, progress))
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
-        if self._is_closed:
-            return
         self._is_up = True
         for berth in self._berths:
             self._spawn(self._keep(berth))
@@ -129,7 +126,6 @@ class Pool:
     async def close(self) -> None:
         """Ends every process and task."""
         self._is_up = False
-        self._is_closed = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -23,13 +24,14 @@ from .errors import (
     BattleRejected,
     BridgeError,
     ControllerDied,
+    InstallationFailed,
     PoolExhausted,
     RegistryClosed,
     RoomClosed,
 )
 from .journal import Journal, Player
 from .placement import place
-from .pool import Pool, PoolCounters
+from .pool import Pool, PoolCounters, Progress
 from .room import BattleRoom
 from .runtime import Runtime, find_runtime
 from .timing import RoundTrips
@@ -94,11 +96,13 @@ class ControllerRegistry:
         self._waiting: deque[asyncio.Future[Controller]] = deque()
         self._emptied = asyncio.Event()
         self._room_number = 0
-        self._started = 0.0
+        self._started: float | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self._failure: BridgeError | None = None
         self._failed = asyncio.Event()
+        self._starting: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
+        self._drains = True
         self._open = False
 
     def __repr__(self) -> str:
@@ -117,39 +121,71 @@ class ControllerRegistry:
 
     # Life
 
-    async def start(self, progress: Callable[[str], None] | None = None) -> None:
-        """Brings the pool up: one controller alone, where a broken set-up shows, then the rest."""
-        if self._started:
+    async def start(self, progress: Progress | None = None) -> None:
+        """Brings the pool up: one controller alone, where a broken set-up shows, then the rest.
+
+        `progress` is told how that goes, on the first use also from the thread that installs the
+        simulator; without it, an installation is logged.
+        """
+        if self._starting is not None or self._closing is not None:
             raise RegistryClosed("a registry is started once")
         self._started = asyncio.get_running_loop().time()
-        self.runtime = self.runtime or await self._find_runtime(progress)
-        self._pool = Pool(self.config, self.runtime, self.trips, self)
+        # A task of its own, for a close to end at any moment.
+        self._starting = asyncio.create_task(self._bring_up(progress))
         try:
-            await self._pool.start(progress)
+            await asyncio.wait((self._starting,))
+            if not self._starting.cancelled():
+                self._starting.result()
         except BaseException:
             await self.close(drain=False)
             raise
         if self._closing is not None:
-            await self._pool.close()
-            raise RegistryClosed("the registry was closed while it started")
+            raise self._failure or RegistryClosed("the registry was closed while it started")
+
+    async def _bring_up(self, progress: Progress | None) -> None:
+        self.runtime = self.runtime or await self._find_runtime(progress or log.info)
+        self._pool = Pool(self.config, self.runtime, self.trips, self)
+        await self._pool.start(progress)
         self._open = True
         self._schedule_sweep()
 
-    async def _find_runtime(self, progress: Callable[[str], None] | None) -> Runtime:
+    async def _find_runtime(self, progress: Progress) -> Runtime:
+        """Looks in a thread, which ends with this, even in the middle of an installation."""
+        cancelled = threading.Event()
+
+        def report(line: str) -> None:
+            if cancelled.is_set():
+                raise InstallationFailed("the installation was cancelled")
+            progress(line)
+
         # Not on the loop's own executor, whose threads would stay.
         executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="maple-runtime")
-        find = partial(find_runtime, self.config.node, progress=progress)
+        find = partial(find_runtime, self.config.node, progress=report)
+        finding = asyncio.get_running_loop().run_in_executor(executor, find)
         try:
-            return await asyncio.get_running_loop().run_in_executor(executor, find)
+            return await asyncio.shield(finding)
+        except asyncio.CancelledError:
+            cancelled.set()
+            await asyncio.gather(finding, return_exceptions=True)
+            raise
         finally:
             executor.shutdown(wait=False)
 
     async def close(self, *, drain: bool = True) -> None:
-        """Lets battles that are being played end, for a while, then ends every process and task."""
+        """Lets battles that are being played end, for a while, then ends every process and task.
+
+        Without `drain` it does not wait for battles, nor does a close that has begun before.
+        """
+        await asyncio.shield(self._begin_to_close(drain=drain))
+
+    def _begin_to_close(self, *, drain: bool) -> asyncio.Task[None]:
+        self._open = False
+        if not drain:
+            self._drains = False
+            self._emptied.set()
         if self._closing is None:
-            self._open = False
-            self._closing = asyncio.create_task(self._close(drain))
-        await asyncio.shield(self._closing)
+            self._closing = asyncio.create_task(self._close())
+        return self._closing
 
     async def set_timing(self, on: bool) -> None:
         """Switches the timing of round trips on or off, while battles go on."""
@@ -166,15 +202,17 @@ class ControllerRegistry:
         assert self._failure is not None
         return self._failure
 
-    async def _close(self, drain: bool) -> None:
+    async def _close(self) -> None:
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.gather(self._starting, return_exceptions=True)
         self._open = False
         error = self._failure or RegistryClosed("the registry is closed")
         while self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():
                 waiter.set_exception(error)
-        if drain and self._failure is None:
-            await self._drain()
+        await self._drain()
         if self._sweep is not None:
             self._sweep.cancel()
         for room in list(self._rooms.values()):
@@ -186,7 +224,7 @@ class ControllerRegistry:
         """Waits for battles, but not for rooms that have waited a second for their players."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.config.drain_timeout
-        while self._rooms:
+        while self._rooms and self._drains:
             quiet = max(room.quiet_since for room in self._rooms.values()) + _QUIET
             until = min(deadline, quiet)
             if until <= loop.time():
@@ -226,7 +264,7 @@ class ControllerRegistry:
         self._failed.set()
         for room in list(self._rooms.values()):
             room.fail(error.about(room.tag))
-        self._closing = self._closing or asyncio.create_task(self._close(drain=False))
+        self._begin_to_close(drain=False)
 
     def _ready(self) -> list[Controller]:
         return self._pool.ready() if self._pool is not None else []
@@ -494,10 +532,11 @@ class ControllerRegistry:
 
         The histograms take some milliseconds to encode; who looks often may leave them out.
         """
+        loop = asyncio.get_running_loop()
         pool = self._pool
         rooms = self._rooms.values()
         return {
-            "uptime": asyncio.get_running_loop().time() - self._started,
+            "uptime": 0.0 if self._started is None else loop.time() - self._started,
             "pool": {
                 "size": self.config.pool,
                 "ready": len(self._ready()),

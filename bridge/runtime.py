@@ -31,7 +31,8 @@ __all__ = ["Runtime", "find_node", "find_runtime"]
 OLDEST_NODE = 20
 NODE_ANSWER_SECONDS = 20.0
 INSTALL_SECONDS = 900.0
-PROGRESS_SECONDS = 3.0
+# Whoever gives up waits for so long too, as only the report of progress can end an installation.
+PROGRESS_SECONDS = 1.0
 NPM_TAIL_LINES = 15
 NPM_CI = ("ci", "--omit=dev", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund")
 

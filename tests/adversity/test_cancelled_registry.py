@@ -1,4 +1,4 @@
-"""Cancelling the start or the close of a registry leaves no process and no task behind."""
+"""Cancelling or closing a registry while it starts or closes leaves no process and no task."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from bridge import BridgeConfig, ControllerRegistry
 from bridge.errors import RegistryClosed
+from tests.conftest import controllers
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -31,6 +32,34 @@ def test_start(runner: asyncio.Runner, settings: BridgeConfig, when: float) -> N
         assert asyncio.all_tasks() == {asyncio.current_task()}
         with pytest.raises(RegistryClosed):
             await registry.open(FORMAT)
+
+    runner.run(main())
+
+
+@pytest.mark.parametrize("when", [*MOMENTS_OF_A_START, "the first is warm"])
+def test_close_during_a_start(
+    runner: asyncio.Runner, settings: BridgeConfig, when: float | str
+) -> None:
+    async def main() -> None:
+        first_is_warm = asyncio.Event()
+        registry = ControllerRegistry(settings, pool=3, warmup_battles=2)
+        starting = asyncio.ensure_future(registry.start(lambda _: first_is_warm.set()))
+        if isinstance(when, str):
+            await first_is_warm.wait()
+        elif isinstance(when, int):
+            for _ in range(when + 1):
+                await asyncio.sleep(0)
+        else:
+            await asyncio.wait([starting], timeout=when)
+        await registry.close()
+        assert controllers() == set()
+        with pytest.raises(RegistryClosed, match="closed while it started"):
+            await starting
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        with pytest.raises(RegistryClosed):
+            await registry.open(FORMAT)
+        with pytest.raises(RegistryClosed):
+            await registry.start()
 
     runner.run(main())
 

