@@ -274,28 +274,90 @@ async def test_a_name_is_data_whatever_it_looks_like(
     assert played.p2.lines == renamed
 
 
+# What is given, and what the simulator makes of it: a name without the signs of its own protocol.
+NICKNAMES = {
+    EVAL[:18]: EVAL[:18],
+    "quotes \" ' `": "quotes \" ' `",
+    "back\\slash": "back\\slash",
+    "\U0001f980\U0001f469\u200d\U0001f680": "\U0001f980\U0001f469\u200d\U0001f680",
+    "__proto__": "__proto__",
+    "</script>": "</script>",
+    "bar|bar": "bar bar",
+    "comma,comma": "comma comma",
+    "[Side:p2]": "Side:p2",
+}
+CHOMPY = "Chompy"
+
+
+def team_of(nickname: str, notation: str) -> str:
+    """One Garchomp under this name, in one of the notations of a team."""
+    if notation == "export text":
+        return f"{nickname} (Garchomp) {LEGAL.strip().removeprefix('Garchomp ')}"
+    if notation == "packed":
+        moves = "earthquake,dragonclaw,swordsdance,firefang"
+        return f"{nickname}|garchomp|leftovers|roughskin|{moves}|Jolly|,252,,,4,252|||||,,,,,Fire"
+    pokemon = {
+        "name": nickname,
+        "species": "Garchomp",
+        "item": "Leftovers",
+        "ability": "Rough Skin",
+        "nature": "Jolly",
+        "evs": {"atk": 252, "spd": 4, "spe": 252},
+        "teraType": "Fire",
+        "moves": ["Earthquake", "Dragon Claw", "Swords Dance", "Fire Fang"],
+    }
+    return json.dumps([pokemon])
+
+
+async def record_with(registry: ControllerRegistry, team: str) -> Recording:
+    players = {"p1": Player("Red", team), "p2": Player("Blue", LEGAL)}
+    return await record(registry, "gen9ou", SEED, **players)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def with_chompy(registry: ControllerRegistry) -> Recording:
+    return await record_with(registry, team_of(CHOMPY, "JSON"))
+
+
+@pytest.mark.parametrize(
+    ("nickname", "notation"),
+    [
+        (nickname, notation)
+        for nickname in NICKNAMES
+        for notation in ("export text", "packed", "JSON")
+        if notation != "packed" or "|" not in nickname  # where it ends the name
+    ],
+)
+async def test_a_nickname_is_data_whatever_it_looks_like(
+    registry: ControllerRegistry, with_chompy: Recording, nickname: str, notation: str
+) -> None:
+    played = await record_with(registry, team_of(nickname, notation))
+    assert played.result == with_chompy.result
+    renamed = [line.replace(CHOMPY, NICKNAMES[nickname]) for line in with_chompy.p2.lines]
+    assert played.p2.lines == renamed
+
+
+async def test_a_newline_in_a_nickname_starts_no_line(
+    registry: ControllerRegistry, with_chompy: Recording
+) -> None:
+    nickname = f"a\n{EVAL}"
+    played = await record_with(registry, team_of(nickname, "JSON"))
+    assert played.result == with_chompy.result
+    assert len(played.p1.lines) == len(with_chompy.p1.lines)
+    assert any("p1a: a >eval" in line for line in played.p1.lines)
+    for notation in ("export text", "packed"):
+        player = Player("Red", team_of(nickname, notation))
+        message = await refused(registry, "gen9ou", p1=player, p2=Player("Blue", LEGAL))
+        assert "not legal" in message
+
+
 async def test_a_nickname_that_the_simulator_cuts_through_an_emoji_breaks_nothing(
     registry: ControllerRegistry,
 ) -> None:
     # The simulator keeps 18 UTF-16 units of a nickname: here, half of a character.
-    nickname = "a" * 17 + "\U0001f980"
-    team = json.dumps(
-        [
-            {
-                "name": nickname,
-                "species": "Garchomp",
-                "ability": "Rough Skin",
-                "nature": "Jolly",
-                "evs": {"atk": 252},
-                "moves": ["Earthquake", "Dragon Claw"],
-            }
-        ]
-    )
-    seats = (Player("Red", team), Player("Blue", team))
-    room = await registry.open("gen9ou", seed=SEED, p1=seats[0], p2=seats[1])
-    recording = await Recorder(room, policies_for(SEED)).play()
-    assert any("a" * 17 + "\ufffd" in line for line in recording.p1.lines)
-    assert recording.result is not None
+    played = await record_with(registry, team_of("a" * 17 + "\U0001f980", "JSON"))
+    assert any("a" * 17 + "\ufffd" in line for line in played.p1.lines)
+    assert played.result is not None
 
 
 # Choices
