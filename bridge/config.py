@@ -103,6 +103,10 @@ class BridgeConfig:
         if not 0 <= self.recycle_jitter < 1:
             raise ConfigError(f"recycle_jitter is {self.recycle_jitter}, but must be in [0, 1)")
 
+    @property
+    def max_frame_bytes(self) -> int:
+        return self.max_frame_mb * 1_000_000
+
     def replace(self, **changes: Any) -> BridgeConfig:
         """The same settings with some changed; unknown names and wrong types are errors."""
         return _build({f.name: getattr(self, f.name) for f in fields(self)} | changes)

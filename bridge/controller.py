@@ -212,7 +212,7 @@ class Controller(asyncio.Protocol):
             *self._config.node_arguments,
             str(self._runtime.entry),
             f"--simulator={self._runtime.simulator}",
-            f"--max-frame={self._config.max_frame_mb * 1_000_000}",
+            f"--max-frame={self._config.max_frame_bytes}",
         ]
 
     def _greet(self, frame: Frame) -> None:
@@ -229,10 +229,11 @@ class Controller(asyncio.Protocol):
     async def _warm_up(self) -> None:
         self._become(ControllerState.WARMING)
         if self._config.warmup_battles:
-            frame = await self.ask(
+            await self.ask(
                 "warm", format=self._config.warmup_format, battles=self._config.warmup_battles
             )
-            self._note_vitals(frame)
+        # What a process needs before it has done anything is known from here on.
+        await self.ping()
         self._become(ControllerState.READY)
 
     def drain(self) -> None:
@@ -274,8 +275,7 @@ class Controller(asyncio.Protocol):
         self._become(ControllerState.DEAD)
         in_hand = self._pending.get(self._suspect or process.last_command())
         self._pending.clear()
-        error = self._fault or ControllerDied(_explain(status), **self._facts())
-        error.exit_status, error.stderr = status, process.output_tail
+        error = self._cause_of_death()
         process.close()
         if not self._hello.done():
             self._hello.set_exception(error)
@@ -291,6 +291,14 @@ class Controller(asyncio.Protocol):
         if self._fault is not None:
             return self._suspect is not None
         return status >= 0 or -status in _OWN_SIGNALS
+
+    def _cause_of_death(self) -> ControllerDied:
+        """What a process that has exited was killed for, or else how it ended."""
+        assert self._process is not None
+        status = self._process.exited.result()
+        error = self._fault or ControllerDied(_explain(status), pid=self.pid)
+        error.exit_status, error.stderr = status, self._process.output_tail
+        return error
 
     def _facts(self) -> dict[str, Any]:
         if self._process is None:
@@ -332,7 +340,7 @@ class Controller(asyncio.Protocol):
         assert self._process is not None
         await asyncio.wait((answer, self._process.exited), return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
-            raise ControllerDied(_explain(self._process.exited.result()), **self._facts())
+            raise self._cause_of_death()
         frame = answer.result()
         if "error" in frame:
             raise ProtocolViolation(
@@ -404,12 +412,10 @@ class Controller(asyncio.Protocol):
                 self._trips.clock(),
             )
 
-    def withdraw(self, commands: set[Command]) -> list[Command]:
-        """Forgets unanswered commands of a room that leaves; returns them in their order."""
-        withdrawn = {number: c for number, c in self._pending.items() if c in commands}
-        for number in withdrawn:
+    def withdraw(self, commands: set[Command]) -> None:
+        """Forgets unanswered commands of a room that leaves."""
+        for number in [number for number, c in self._pending.items() if c in commands]:
             del self._pending[number]
-        return list(withdrawn.values())
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._bury()

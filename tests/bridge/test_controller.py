@@ -32,6 +32,14 @@ const say = (text) => channel.write(text + '\\n');
 const { pid, version } = process;
 const hello = { protocol: 1, node: version, simulator: 'none', turbo: false, pid };
 const greet = () => say(JSON.stringify({ hello }));
+// Comes up, which takes the answer to a ping, and does something with whatever it is told then.
+const serve = (reply) => {
+  greet();
+  channel.once('data', () => {
+    say('{"ack":1,"rss":1,"heap":1,"cpu":0}');
+    channel.on('data', reply);
+  });
+};
 """
 
 
@@ -137,25 +145,38 @@ VIOLATIONS = {
 async def test_a_controller_that_breaks_the_protocol_is_killed(
     make: Make, deaths: list[Death], script: str
 ) -> None:
-    controller = make(f"greet(); channel.on('data', () => {{ {script} }})")
+    controller = make(f"serve(() => {{ {script} }})")
     await controller.start()
-    with pytest.raises(ControllerDied):
+    with pytest.raises(ControllerDied, match="killed: ") as failure:
         async with asyncio.timeout(30):
             await controller.ask("ping")
     await until(lambda: deaths)
     (death,) = deaths
-    assert death.error.message.startswith("killed: ")
+    assert str(death.error) == str(failure.value)
     assert death.error.exit_status == -signal.SIGKILL
     assert not death.expected
+
+
+async def test_who_asks_a_controller_that_does_not_answer_is_told_so(
+    make: Make, deaths: list[Death]
+) -> None:
+    controller = make(response_timeout=0.5)
+    await controller.start()
+    os.kill(controller.pid, signal.SIGSTOP)
+    with pytest.raises(ControllerUnresponsive, match="it was stopped") as failure:
+        async with asyncio.timeout(30):
+            await controller.ask("ping")
+    await until(lambda: deaths)
+    assert str(deaths[0].error) == str(failure.value)
+    assert failure.value.exit_status == -signal.SIGKILL
 
 
 async def test_an_answer_to_a_command_that_was_never_sent_is_passed_over(make: Make) -> None:
     controller = make(
         """
-        greet();
-        channel.on('data', () => {
+        serve(() => {
           for (const ack of [null, 77, -1, 'x']) say(JSON.stringify({ ack }));
-          say('{"ack":1,"answer":42}');
+          say('{"ack":2,"answer":42}');
         });
         """
     )
@@ -167,9 +188,8 @@ async def test_an_answer_to_a_command_that_was_never_sent_is_passed_over(make: M
 async def test_frames_may_arrive_in_any_pieces(make: Make) -> None:
     controller = make(
         """
-        greet();
-        channel.on('data', async () => {
-          const frame = Buffer.from(JSON.stringify({ ack: 1, text: 'é🦀'.repeat(50) }) + '\\n');
+        serve(async () => {
+          const frame = Buffer.from(JSON.stringify({ ack: 2, text: 'é🦀'.repeat(50) }) + '\\n');
           for (const byte of frame) {
             channel.write(Buffer.of(byte));
             await new Promise(setImmediate);
@@ -183,9 +203,7 @@ async def test_frames_may_arrive_in_any_pieces(make: Make) -> None:
 
 
 async def test_a_frame_may_be_longer_than_any_buffer(make: Make) -> None:
-    controller = make(
-        "greet(); channel.on('data', () => say(JSON.stringify({ ack: 1, text: 'x'.repeat(3e7) })))"
-    )
+    controller = make("serve(() => say(JSON.stringify({ ack: 2, text: 'x'.repeat(3e7) })))")
     await controller.start()
     assert len((await controller.ask("ping"))["text"]) == 30_000_000
     await controller.stop()
