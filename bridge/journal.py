@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from .wire import Frame
@@ -70,6 +71,13 @@ class Journal:
         for operation, side, choice in self.moves:
             lines.append(f">forcelose {side}" if operation == "forfeit" else f">{side} {choice}")
         return "\n".join(lines) + "\n"
+
+    def write_input_log(self, folder: Path, tag: str) -> Path:
+        """Writes the input log to a file named by the room and the seed."""
+        path = folder / f"{tag}-{self.seed.replace(',', '-')}.log"
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.input_log(), encoding="utf-8")
+        return path
 
     @classmethod
     def from_input_log(cls, text: str) -> Journal:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import structlog
@@ -79,6 +79,7 @@ class Pool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._number = 0
         self._is_up = False
+        self._has_warned = False
 
     def __repr__(self) -> str:
         return (
@@ -150,7 +151,10 @@ class Pool:
     def _on_task_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._tenant.pool_failed(BridgeError(f"the pool failed: {error!r}"))
+            log.error("the pool failed", exc_info=error)
+            failure = BridgeError(f"the pool failed: {error!r}")
+            failure.__cause__ = error
+            self._tenant.pool_failed(failure)
 
     def _berth_of(self, controller: Controller) -> Berth | None:
         return next((berth for berth in self._berths if berth.controller is controller), None)
@@ -190,10 +194,24 @@ class Pool:
         # Whatever was asked for meanwhile was meant for the former one.
         berth.recycle = None
         berth.controller = controller
-        berth.limits = Limits.draw(self._config, random.random())
+        berth.limits = self._draw_limits(controller)
         if progress is not None:
             progress(f"{len(self.ready())} of {self._config.pool} controllers are warm")
         self._tenant.controller_ready()
+
+    def _draw_limits(self, controller: Controller) -> Limits:
+        """How much a fresh controller may do; its memory is limited only if it starts out below."""
+        limits = Limits.draw(self._config, random.random())
+        if not limits.memory or controller.vitals.rss < limits.memory:
+            return limits
+        if not self._has_warned:
+            self._has_warned = True
+            log.warning(
+                "recycle_memory_mb is less than a fresh process uses, and is passed over",
+                recycle_memory_mb=self._config.recycle_memory_mb,
+                fresh_mb=controller.vitals.rss // 1_000_000,
+            )
+        return replace(limits, memory=0)
 
     async def _start_controller(self) -> Controller:
         self._number += 1

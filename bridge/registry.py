@@ -86,7 +86,7 @@ class ControllerRegistry:
         else:
             raise TypeError(f"settings are given by name, as in pool=8, not as {config!r}")
         self.config = base.replace(**settings) if settings else base
-        self.max_frame = self.config.max_frame_mb * 1_000_000
+        self.max_frame = self.config.max_frame_bytes
         self.runtime = runtime
         self.counters = Counters()
         self.trips = RoundTrips(on=self.config.timing)
@@ -432,13 +432,13 @@ class ControllerRegistry:
 
     def _poison(self, room: BattleRoom, error: BridgeError | None) -> None:
         self.counters.battles_poisoned += 1
-        path = write_input_log(room, self.config.poison_folder)
+        path = self._write_input_log(room)
         log.error("battle poisoned", room=room.tag, input_log=str(path))
         how = f"`python -m bridge.replay {path}` shows how" if path else "its log was not written"
+        times = max(room.strikes, room.deaths_in_hand)
         room.fail(
             BattlePoisoned(
-                f"the battle broke {room.strikes or room.deaths_in_hand} controllers; {how}. "
-                f"The last one said: {room.last_crash}",
+                f"the battle failed {times} times; {how}. The last time: {room.last_crash}",
                 room=room.tag,
                 pid=error.pid if error else room.avoid and room.avoid.pid,
                 exit_status=error.exit_status if error else None,
@@ -446,6 +446,14 @@ class ControllerRegistry:
                 input_log=path,
             )
         )
+
+    def _write_input_log(self, room: BattleRoom) -> Path | None:
+        """Writes what was put into a battle, with what nobody answered, to be replayed."""
+        try:
+            return room.pending_journal().write_input_log(self.config.poison_folder, room.tag)
+        except OSError as error:
+            log.error("cannot write the input log", room=room.tag, cause=str(error))
+            return None
 
     def _schedule_sweep(self) -> None:
         seconds = self.config.idle_timeout / 4
@@ -575,21 +583,11 @@ def _describe(controller: Controller) -> dict[str, Any]:
 
 def _seat(player: str | Player, seed: seeds.Seed, side: str) -> Player:
     given = Player(player) if isinstance(player, str) else player
+    if not isinstance(given, Player):
+        raise BattleRejected(f"{side} is a name or a Player, not {player!r}")
     return Player(given.name, given.team, given.seed or seeds.derive(seed, side))
 
 
 def _identifier(format: str) -> str:
     """The simulator's own way to make an id of a name."""
     return re.sub(r"[^a-z0-9]", "", format.partition("@@@")[0].lower())[:60] or "unknown"
-
-
-def write_input_log(room: BattleRoom, folder: Path) -> Path | None:
-    """Writes what was put into a battle, with what nobody answered, to be replayed."""
-    path = folder / f"{room.tag}-{room.journal.seed.replace(',', '-')}.log"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(room.pending_journal().input_log(), encoding="utf-8")
-    except OSError as error:
-        log.error("cannot write the input log", path=str(path), cause=str(error))
-        return None
-    return path

@@ -104,6 +104,7 @@ async def test_the_error_shows_what_the_process_said_last(
 async def test_the_error_shows_what_the_simulator_threw(poisonable: BridgeConfig) -> None:
     async with ControllerRegistry(poisonable, pool=1) as registry:
         error = await poison(await bring_to_the_brink(registry), "fault throw")
+    assert error.message.startswith("the battle failed 2 times; `python -m bridge.replay ")
     assert "Error: thrown by a test\n    at " in str(error)
 
 

@@ -12,9 +12,11 @@ from pathlib import Path
 import orjson
 import psutil
 import pytest
+from structlog.testing import capture_logs
 
 from bridge import BattleRoom, BridgeConfig, ControllerRegistry, Result
 from bridge.errors import (
+    BattleRejected,
     BridgeError,
     ControllerDied,
     ControllerUnresponsive,
@@ -198,6 +200,59 @@ async def test_when_no_controller_comes_up_any_more_everybody_is_told_why(
     assert not controllers()
 
 
+async def test_when_the_pool_itself_breaks_everybody_is_told_and_the_cause_is_kept(
+    settings: BridgeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Mishap(Exception):
+        pass
+
+    async def break_down(*_: object) -> None:
+        raise Mishap
+
+    registry = ControllerRegistry(settings)
+    await registry.start()
+    room = await registry.open(FORMAT)
+    assert room.controller is not None
+    monkeypatch.setattr(registry._pool, "_fill", break_down)
+    with capture_logs() as logs:
+        os.kill(room.controller.pid, signal.SIGKILL)
+        async with asyncio.timeout(30):
+            failure = await registry.failure()
+            with pytest.raises(BridgeError, match="the pool failed") as told:
+                await room.result()
+    assert isinstance(failure.__cause__, Mishap)
+    assert told.value.__cause__ is failure.__cause__
+    (entry,) = [entry for entry in logs if entry["log_level"] == "error"]
+    assert entry["exc_info"] is failure.__cause__
+    await registry.close()
+
+
+async def test_a_limit_of_memory_below_what_a_fresh_process_uses_recycles_nobody(
+    settings: BridgeConfig,
+) -> None:
+    with capture_logs() as logs:
+        async with ControllerRegistry(
+            settings, pool=2, recycle_memory_mb=1, heartbeat=0.02
+        ) as registry:
+            await record_all(registry, [(FORMAT, 1), (FORMAT, 2)])
+            os.kill(registry.stats()["controllers"][0]["pid"], signal.SIGKILL)
+            await until(lambda: registry.stats()["counters"]["starts"] == 3)
+            await until(lambda: registry.stats()["pool"]["ready"] == 2)
+            await record_all(registry, [(FORMAT, 1), (FORMAT, 2)])
+            counters = registry.stats()["counters"]
+    assert (counters["starts"], counters["recycled"]) == (3, {})
+    (warning,) = [entry for entry in logs if "recycle_memory_mb" in entry["event"]]
+    assert warning["log_level"] == "warning"
+
+
+async def test_the_memory_of_a_controller_is_known_from_the_first_moment(
+    settings: BridgeConfig,
+) -> None:
+    async with ControllerRegistry(settings, heartbeat=3600.0) as registry:
+        (controller,) = registry.stats()["controllers"]
+        assert controller["rss"] > controller["heap"] > 1_000_000
+
+
 # Closing
 
 
@@ -318,6 +373,18 @@ async def test_a_battle_that_is_being_opened_as_the_registry_closes_is_told(
         await registry.close(drain=False)
         with pytest.raises(RoomClosed):
             await opening
+
+
+# Opening
+
+
+@pytest.mark.parametrize("player", [5, None, ("Red", None), b"Red"])
+async def test_a_player_that_is_neither_a_name_nor_a_player_is_refused_and_the_error_says_what_is(
+    settings: BridgeConfig, player: object
+) -> None:
+    registry = ControllerRegistry(settings)
+    with pytest.raises(BattleRejected, match="p2 is a name or a Player, not"):
+        await registry.open(FORMAT, p2=player)  # type: ignore[arg-type]
 
 
 # Idle rooms
