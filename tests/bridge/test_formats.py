@@ -70,7 +70,30 @@ PACKED = (
     "252,252,,,4,|||||]|swampert|sitrusberry|torrent|earthquake,icebeam,surf,protect|Quiet|"
     "252,,,252,4,|||||"
 )
-TEAMS = {
+FULL_EFFORT = "252,252,252,252,252,252"
+OU = {
+    "gen1ou": f"|tauros||none|bodyslam,earthquake,hyperbeam,blizzard||{FULL_EFFORT}|||||]"
+    f"|starmie||none|surf,thunderbolt,blizzard,recover||{FULL_EFFORT}|||||",
+    "gen2ou": f"|snorlax|leftovers|none|bodyslam,earthquake,curse,rest||{FULL_EFFORT}|||||]"
+    f"|zapdos|leftovers|none|thunderbolt,hiddenpower,rest,sleeptalk||{FULL_EFFORT}|||||",
+    "gen3ou": PACKED,
+    "gen4ou": "|metagross|leftovers|clearbody|meteormash,earthquake,bulletpunch,explosion|Adamant|"
+    "252,252,,,4,|||||]|rotomwash|leftovers|levitate|thunderbolt,hydropump,shadowball,willowisp|"
+    "Timid|4,,,252,,252|||||",
+    "gen5ou": "|ferrothorn|leftovers|ironbarbs|powerwhip,gyroball,leechseed,protect|Relaxed|"
+    "252,,252,,4,|||||]|rotomwash|leftovers|levitate|voltswitch,hydropump,painsplit,willowisp|"
+    "Calm|252,,,4,252,|||||",
+    "gen6ou": "|scizor|scizorite|technician|bulletpunch,uturn,swordsdance,roost|Adamant|"
+    "252,252,,,4,|||||]|rotomwash|leftovers|levitate|voltswitch,hydropump,painsplit,willowisp|"
+    "Calm|252,,,4,252,|||||",
+    "gen7ou": "|garchomp|rockiumz|roughskin|earthquake,stoneedge,swordsdance,dragonclaw|Jolly|"
+    "4,252,,,,252|||||]|toxapex|leftovers|regenerator|scald,toxic,recover,haze|Bold|"
+    "252,,252,,4,|||||",
+    "gen8ou": "|garchomp|leftovers|roughskin|earthquake,stoneedge,swordsdance,dragonclaw|Jolly|"
+    "4,252,,,,252|||||]|toxapex|leftovers|regenerator|scald,toxic,recover,haze|Bold|"
+    "252,,252,,4,|||||",
+}
+TEAMS = OU | {
     "gen9vgc2025regi": EXPORT,
     "gen8vgc2022": EXPORT,
     "gen9doublesou": EXPORT.replace("Level: 50\n", ""),
@@ -153,6 +176,33 @@ async def test_a_team_comes_to_the_battle_as_it_was_given(
             ]
         else:
             assert names == ["p1: Metagross", "p1: Swampert"]
+
+
+LIST_FORMATS = """
+const { Dex } = require(process.argv[1]);
+const ours = Dex.formats.all().filter(({ team, playerCount }) => team && playerCount === 2);
+process.stdout.write(JSON.stringify(ours.map(({ id }) => id)));
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+async def test_every_format_for_two_that_draws_its_own_teams_can_be_played(
+    registry: ControllerRegistry,
+) -> None:
+    found = find_runtime()
+    command = [str(found.node), "-e", LIST_FORMATS, str(found.simulator)]
+    names = orjson.loads(await asyncio.to_thread(subprocess.check_output, command))
+    assert len(names) > 40
+    assert set(RANDOM) <= set(names)
+    for name in names:
+        room = await registry.open(name, seed=SEED)
+        recorder = Recorder(room, policies_for(SEED))
+        await recorder.play(rounds=5)
+        if not room.is_over:
+            await room.p1.forfeit()
+        result = await room.result()
+        assert result.reason == "win" or result.winner == "p2", name
 
 
 # The same seeds give the same battle, wherever it is played
