@@ -5,6 +5,7 @@ const { Refusal } = require('./refusal');
 const { Room, SIDES } = require('./room');
 const {
   requireChoice,
+  requireFlag,
   requireMoves,
   requirePlayer,
   requireSeed,
@@ -75,6 +76,8 @@ class Rooms {
     const format = this.#format(requireText(command, 'format', 2000));
     const seed = requireSeed(command);
     const replay = command.replay === undefined ? null : requireMoves(command.replay);
+    const expected = command.rqid === undefined ? 0 : requireWhole(command, 'rqid');
+    const ask = command.ask !== undefined && requireFlag(command, 'ask');
     const players = {
       p1: requirePlayer(command, 'p1'),
       p2: requirePlayer(command, 'p2'),
@@ -84,14 +87,14 @@ class Rooms {
     }
     const room = new Room(this.simulator, tag);
     if (replay) {
+      this.#packTeams(players);
       room.start({ format, seed, players });
       resume(room, replay);
       room.take();
-      const rqid = command.rqid || room.rqid;
-      if (rqid !== room.rqid) {
-        throw new Refusal('diverged', `the replay leads to request ${room.rqid}, but the battle was at ${rqid}`);
+      if (expected && expected !== room.rqid) {
+        throw new Refusal('diverged', `the replay leads to request ${room.rqid}, but the battle was at ${expected}`);
       }
-      if (command.ask) room.askAgain();
+      if (ask) room.askAgain();
     } else {
       // What the simulator throws before there is a battle says why there cannot be one.
       orReject(() => this.#admitTeams(format, players));
@@ -136,6 +139,20 @@ class Rooms {
       const problems = TeamValidator.get(format).validateTeam(team);
       if (problems) throw new Refusal('rejected', `the team of ${id} is not legal:\n${problems.join('\n')}`);
       player.team = Teams.pack(team);
+    }
+  }
+
+  /**
+   * Packs teams that are not: a battle that broke as it started is replayed with its teams as they were given.
+   * @param {Record<SideId, import('./room').Player>} players
+   */
+  #packTeams(players) {
+    const { Teams } = this.simulator;
+    for (const id of SIDES) {
+      const { team } = players[id];
+      if (team === undefined) continue;
+      const isPacked = !team.startsWith('[') && Teams.unpack(team) !== null;
+      if (!isPacked) players[id].team = Teams.pack(Teams.import(team));
     }
   }
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-from bridge import BattleRoom, BridgeConfig, ControllerRegistry
+from bridge import BattleRoom, BridgeConfig, ControllerRegistry, Player
 from bridge.errors import BattlePoisoned, ControllerDied
 from bridge.journal import Journal
 from bridge.workload import policies_for
@@ -106,6 +108,41 @@ async def test_the_error_shows_what_the_simulator_threw(poisonable: BridgeConfig
         error = await poison(await bring_to_the_brink(registry), "fault throw")
     assert error.message.startswith("the battle failed 2 times; `python -m bridge.replay ")
     assert "Error: thrown by a test\n    at " in str(error)
+
+
+async def test_a_battle_that_breaks_as_it_starts_does_so_again_with_the_team_in_its_log(
+    poisonable: BridgeConfig, tmp_path: Path
+) -> None:
+    team = "fault loop (Garchomp) @ Leftovers\nAbility: Rough Skin\nEVs: 4 HP\n- Earthquake\n"
+    warm = {"warmup_battles": 1, "warmup_format": FORMAT}
+    poisonable = poisonable.replace(response_timeout=2.0, **warm)
+    async with ControllerRegistry(poisonable) as registry:
+        pids = {controller.pid for controller in registry._ready()}
+        with pytest.raises(BattlePoisoned) as poisoned:
+            async with asyncio.timeout(60):
+                await registry.open(
+                    "gen9ou", seed=1, p1=Player("fault loop", team), p2=Player("Blue", team)
+                )
+        assert registry.stats()["counters"]["deaths"] == 2
+        assert not pids & {controller.pid for controller in registry._ready()}
+        assert registry.stats()["pool"]["rooms"] == 0
+        assert registry.counters.battles_opened == 0
+    log = poisoned.value.input_log
+    assert log is not None
+
+    settings = {"response_timeout": 2.0, "poison_folder": str(tmp_path / "again")}
+    arguments = {"node_arguments": list(poisonable.node_arguments)}
+    config = tmp_path / "bridge.yml"
+    config.write_text(yaml.safe_dump(settings | arguments))
+    replay = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bridge.replay", log, "--config", config),
+        cwd=Path(__file__).parents[2],
+        stdout=asyncio.subprocess.PIPE,
+    )
+    said, _ = await replay.communicate()
+    assert replay.returncode == 1, said
+    assert b"the battle failed 2 times" in said
+    assert b"(it was busy)" in said
 
 
 async def test_choices_of_both_sides_that_nobody_answered_are_in_the_log(

@@ -88,6 +88,36 @@ async def test_a_controller_says_who_it_is_and_answers(make: Make, deaths: list[
     assert [death.expected for death in deaths] == [True]
 
 
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"rqid": "2"}, "rqid is not a whole number"),
+        ({"rqid": 1.5}, "rqid is not a whole number"),
+        ({"ask": 1}, "ask is not true or false"),
+        ({"ask": "no"}, "ask is not true or false"),
+    ],
+)
+async def test_the_fields_of_a_replay_are_checked(
+    make: Make, fields: dict[str, object], complaint: str
+) -> None:
+    controller = make()
+    await controller.start()
+    player = {"name": "Red", "seed": "1,2,3,4"}
+    opening = {
+        "room": "a room",
+        "format": "gen1randombattle",
+        "seed": "1,2,3,4",
+        "p1": player,
+        "p2": player | {"name": "Blue"},
+        "replay": [],
+    }
+    with pytest.raises(ProtocolViolation, match=complaint):
+        await controller.ask("open", **opening, **fields)
+    assert (await controller.ask("ping"))["rooms"] == 0
+    await controller.ask("open", **opening, rqid=2, ask=True)
+    await controller.stop()
+
+
 FAILED_STARTS: dict[str, tuple[str, type[BridgeError], str]] = {
     "it exits": ("process.exit(9)", ControllerDied, "status 9"),
     "it dies": ("process.kill(process.pid, 'SIGKILL')", ControllerDied, "SIGKILL"),

@@ -1,6 +1,7 @@
 'use strict';
 /**
- * Battles that break the process they are played in: a choice of the words below does what it says.
+ * Battles that break the process they are played in: a choice of the words below does what it says, and so
+ * does a player of that name with a Pokémon of that name, as the battle starts.
  *
  * Whatever is in a journal is replayed through the same function, so the fault comes back with it.
  */
@@ -42,7 +43,15 @@ const FAULTS = {
   },
 };
 
-const { choose } = Battle.prototype;
+const { choose, start } = Battle.prototype;
+
+/** @this {any} */
+Battle.prototype.start = function () {
+  for (const { name, pokemon } of this.sides) {
+    if (Object.hasOwn(FAULTS, name) && pokemon[0].name === name) FAULTS[name](this);
+  }
+  return start.call(this);
+};
 
 /** @this {any} */
 Battle.prototype.choose = function (/** @type {any} */ side, /** @type {string} */ choice) {
