@@ -9,6 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import Any, Self
 
+import psutil
+
 from ..errors import BridgeError
 
 __all__ = ["Child", "RowFailed"]
@@ -48,15 +50,25 @@ class Child:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         if kind is not None:
-            self._process.kill()
+            self._kill()
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         try:
             self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._kill()
             self._process.wait()
         self._process.stdout.close()
+
+    def _kill(self) -> None:
+        """Kills all that it has started too: what is stopped does not notice that it is alone."""
+        started: list[psutil.Process] = []
+        with contextlib.suppress(psutil.NoSuchProcess):
+            started = psutil.Process(self.pid).children(recursive=True)
+        self._process.kill()
+        for process in started:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
 
     def read(self) -> str:
         """The next line that it says."""

@@ -118,13 +118,23 @@ def test_a_child_that_ends_in_the_middle_of_an_answer_fails_its_row() -> None:
     assert failed.value.exit_status == 3
 
 
-def test_a_child_that_is_busy_does_not_hold_up_a_benchmark_that_fails() -> None:
-    with (
-        pytest.raises(KeyboardInterrupt),
-        Child([sys.executable, "-c", "while True: pass"]) as child,
-    ):
+BUSY = """
+import os, signal, subprocess
+stopped = subprocess.Popen(["sleep", "600"], start_new_session=True)
+os.kill(stopped.pid, signal.SIGSTOP)
+print(stopped.pid, flush=True)
+while True:
+    pass
+"""
+
+
+def test_a_benchmark_that_fails_does_not_wait_for_a_child_and_leaves_none_of_its_own() -> None:
+    child = Child([sys.executable, "-c", BUSY])
+    stopped = psutil.Process(int(child.read()))
+    with pytest.raises(KeyboardInterrupt), child:
         raise KeyboardInterrupt
     assert not psutil.pid_exists(child.pid)
+    assert psutil.wait_procs([stopped], timeout=5)[1] == []
 
 
 # Rows, at the smallest scale
@@ -167,7 +177,6 @@ def assert_complete(outcome: Outcome) -> None:
             assert min(taken.python_memory, taken.node_memory) > 1e6
 
 
-@pytest.mark.timeout(60)
 def test_rows_with_timing_on_and_off_are_measured_together(runtime: Runtime) -> None:
     rows = {name: ROWS[name] for name in ("pool_timed", "pool_untimed")}
     outcome = measure(rows, runtime)
@@ -177,13 +186,11 @@ def test_rows_with_timing_on_and_off_are_measured_together(runtime: Runtime) -> 
         assert timed.decisions == untimed.decisions
 
 
-@pytest.mark.timeout(60)
 def test_rows_with_few_and_many_open_rooms_are_measured_in_turns(runtime: Runtime) -> None:
     assert_complete(measure({f"rooms_{rooms}": steady_row(rooms) for rooms in (2, 6)}, runtime))
 
 
 @pytest.mark.serial
-@pytest.mark.timeout(60)
 def test_poke_env_on_a_showdown_server_is_measured_at_its_best_settings(runtime: Runtime) -> None:
     row = "showdown_websocket"
     outcome = measure({row: ROWS[row]}, runtime)
