@@ -90,9 +90,10 @@ class Crowd:
         await holding
 
     async def start_in_the_middle(self, battles: int) -> None:
-        """Plays some battles, copies rooms that are at all stages of theirs, and holds them.
+        """Plays some battles, copies rooms that are at all stages of theirs, and plays on.
 
-        However large a crowd, its battles are then as old as if it had played for long.
+        However large a crowd, its battles are then as old as if it had played for long. The copies
+        do not stop at the gate.
         """
         originals = min(self._size, _ORIGINALS)
         self.gate.players = originals
@@ -101,14 +102,11 @@ class Crowd:
         for _ in range(battles):
             await self._ended.acquire()
         await self.gate.shut()
-        running = itertools.cycle([room for room in self._rooms.values() if not room.is_over])
-        numbers = range(originals, self._size)
-        copies = await asyncio.gather(*(next(running).fork() for _ in numbers))
-        self.gate.players = self._size
-        for number, copy in zip(numbers, copies, strict=True):
-            self._add(number, copy)
-        if copies:
-            await self.gate.shut()
+        running = [room for room in self._rooms.values() if not room.is_over]
+        while missing := self._size - len(self._tasks):
+            for copy in await asyncio.gather(*(room.fork() for room in running[:missing])):
+                self._add(len(self._tasks), copy)
+        self.gate.open()
 
     def disperse(self) -> None:
         for task in self._tasks:
@@ -118,11 +116,12 @@ class Crowd:
         self._tasks.append(self._group.create_task(self._keep_playing(number, first)))
 
     async def _keep_playing(self, number: int, room: BattleRoom | None) -> None:
+        gate = self.gate if room is None else None
         for seed in itertools.count(number, self._size):
             room = room or await self._registry.open(self._format, seed=seed)
             async with room:
                 self._rooms[number] = room
-                await play(room, policies_for(seed), between_turns=self.gate)
+                await play(room, policies_for(seed), between_turns=gate)
             self._ended.release()
             room = None
 

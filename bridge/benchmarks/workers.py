@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import resource
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -40,6 +42,7 @@ WARM_UP_SEED = 10**6
 """The first seed of battles that are not measured."""
 
 _SETTLING = 1.0  # seconds
+_STOPPED = 3600.0  # seconds that a process may be held without being taken for dead
 
 
 def battle_specs(workload: Workload) -> list[dict[str, Any]]:
@@ -169,22 +172,37 @@ async def steady(
     """The pool with a fixed number of rooms open all the time, looked at for some seconds."""
     places = -(-rooms // pool) + 8
     async with (
-        ControllerRegistry(runtime=runtime, pool=pool, rooms_per_controller=places) as registry,
+        ControllerRegistry(
+            runtime=runtime,
+            pool=pool,
+            rooms_per_controller=places,
+            response_timeout=_STOPPED,
+        ) as registry,
         gathered(registry, rooms, format) as crowd,
     ):
-        await crowd.start_in_the_middle(warmup)
+
+        def signal_all(number: signal.Signals) -> None:
+            for controller in registry.stats(round_trips=False)["controllers"]:
+                os.kill(controller["pid"], number)
 
         async def measure(order: Order) -> list[Sample]:
-            crowd.gate.open()
-            # What was held up answers first.
+            signal_all(signal.SIGCONT)
             await asyncio.sleep(_SETTLING)
             meter = PoolMeter(registry)
             await asyncio.sleep(order["seconds"])
             sample = meter.sample()
-            await crowd.gate.shut()
+            # Stopped in the midst of it: players that were held would all be left with an unread
+            # request, which is more memory, and colder, than rooms in play have.
+            signal_all(signal.SIGSTOP)
             return [sample]
 
-        yield measure
+        await crowd.start_in_the_middle(warmup)
+        await asyncio.sleep(5 * _SETTLING)
+        signal_all(signal.SIGSTOP)
+        try:
+            yield measure
+        finally:
+            signal_all(signal.SIGCONT)
 
 
 @asynccontextmanager
