@@ -17,7 +17,7 @@ from .errors import BridgeError, ConfigError, InferenceFailed, QueueClosed, Unkn
 from .histogram import Histogram
 from .timing import clock
 
-__all__ = ["DEFAULT", "InferenceFailed", "InferenceQueue", "Policy", "QueueClosed", "UnknownPolicy"]
+__all__ = ["DEFAULT", "InferenceQueue", "Policy"]
 
 Row: TypeAlias = Any
 Result: TypeAlias = Any

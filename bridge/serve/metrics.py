@@ -30,7 +30,7 @@ _COUNTERS: Final = {
     "battles": ("battles_ended", "Battles that were played to their end."),
     "battles_opened": ("battles_opened", "Battles that were opened."),
     "battles_moved": ("battles_moved", "Battles that were moved to another controller."),
-    "battles_poisoned": ("battles_poisoned", "Battles given up because they broke controllers."),
+    "battles_poisoned": ("battles_poisoned", "Battles given up because they failed twice."),
     "decisions": ("decisions", "Choices that the simulator accepted."),
     "turns": ("turns", "Turns of the battles that ended."),
     "controller_starts": ("starts", "Node processes that were started."),

@@ -19,9 +19,15 @@ import pytest
 import torch
 import uvloop
 
-from bridge.errors import BridgeError, ConfigError
+from bridge.errors import (
+    BridgeError,
+    ConfigError,
+    InferenceFailed,
+    QueueClosed,
+    UnknownPolicy,
+)
 from bridge.histogram import Histogram
-from bridge.inference import InferenceFailed, InferenceQueue, QueueClosed, UnknownPolicy
+from bridge.inference import InferenceQueue
 
 Task = asyncio.Task[Any]
 

@@ -104,7 +104,7 @@ def test_a_battle_breaks_the_simulator_again(tmp_path: Path) -> None:
     log = written(tmp_path, journal(*TURN, ("choose", "p1", "fault throw")).input_log())
     finished = run(log, "--config", settings)
     assert finished.status == 1, finished
-    assert "the battle broke 2 controllers" in finished.stdout
+    assert "the battle failed 2 times" in finished.stdout
     assert "Error: thrown by a test" in finished.stdout
     (copy,) = poisoned.iterdir()
     assert str(copy) in finished.stdout
