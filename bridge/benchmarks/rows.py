@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..machine import cpu_count
 from ..runtime import Runtime
 from ..workload import Workload
 from .child import Child
-from .sample import Sample
+from .sample import Sample, together
 from .showdown_server import ServerSettings, ShowdownServer, measure_showdown, play_in_own_process
 from .workers import WARM_UP_SEED, battle_specs, describe_runtime
 
@@ -85,18 +86,30 @@ Start = Callable[[Runtime, Plan], AbstractContextManager[Source]]
 
 
 @contextmanager
-def start_limit(runtime: Runtime, plan: Plan) -> Iterator[Source]:
-    """The same battles inside one Node process, with no IPC."""
+def start_limits(runtime: Runtime, plan: Plan, row: str, processes: int) -> Iterator[Source]:
+    """The same battles inside Node processes that share them, with no IPC."""
     script = runtime.entry.parent / "bench" / "limit.js"
-    with Child([str(runtime.node), str(script), f"--simulator={runtime.simulator}"]) as child:
+    command = [str(runtime.node), str(script), f"--simulator={runtime.simulator}"]
+    with ExitStack() as stack:
+        children = [stack.enter_context(Child(command)) for _ in range(processes)]
+        threads = stack.enter_context(ThreadPoolExecutor(processes))
 
         def play(battles: int, first_seed: int) -> Sample:
-            workload = Workload(battles, 1, plan.format, first_seed)
-            [answer] = child.order(battles=battle_specs(workload))
-            return Sample(python_cpu=0.0, python_memory=0, **answer)
+            specs = battle_specs(Workload(battles, 1, plan.format, first_seed))
+            shares = [specs[number::processes] for number in range(processes)]
+            answers = threads.map(lambda child, own: child.order(battles=own), children, shares)
+            return together([Sample(python_cpu=0.0, python_memory=0, **a) for [a] in answers])
 
-        play(plan.warmup, WARM_UP_SEED)
-        yield Source(lambda number: {"limit": play(plan.battles, number * plan.battles)})
+        play(plan.warmup * processes, WARM_UP_SEED)
+        yield Source(lambda number: {row: play(plan.battles, number * plan.battles)})
+
+
+def start_limit(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
+    return start_limits(runtime, plan, "limit", 1)
+
+
+def start_limit_per_core(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
+    return start_limits(runtime, plan, "limit_per_core", plan.pool)
 
 
 @contextmanager
@@ -229,6 +242,7 @@ def steady_row(rooms: int) -> RowSpec:
 
 ROWS: dict[str, RowSpec] = {
     "limit": RowSpec("inside one Node process, no IPC", start_limit),
+    "limit_per_core": RowSpec("inside as many as the pool has, no IPC", start_limit_per_core),
     "process_per_battle": RowSpec("a Node process per battle", start_process_per_battle),
     "pool": RowSpec("the pool, a Python driver", start_pool),
     "showdown_websocket": RowSpec("poke-env on a Showdown server", start_showdown_websocket),

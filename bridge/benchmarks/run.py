@@ -19,14 +19,14 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a figure of one row is to be, divided by that of another."""
+    """What a figure of one row is to be, divided by that of another; `limit` may be unset."""
 
     text: str
     above: str
     below: str
     figure: Callable[[Sample], float]
-    limit: float
-    at_least: bool
+    limit: float | None = None
+    at_least: bool = False
 
 
 TARGETS = (
@@ -37,6 +37,12 @@ TARGETS = (
         figure=lambda sample: sample.cpu_ms_per_decision,
         limit=1.4,
         at_least=False,
+    ),
+    Target(
+        "CPU per decision, pool / limit_per_core",
+        above="pool",
+        below="limit_per_core",
+        figure=lambda sample: sample.cpu_ms_per_decision,
     ),
     Target(
         "battles/s, pool / showdown_websocket",
@@ -81,8 +87,11 @@ class Comparison:
     measured: Spread
 
     @property
-    def is_reached(self) -> bool:
+    def is_reached(self) -> bool | None:
+        """Whether it holds; None if there is no limit to compare with."""
         median, target = self.measured.median, self.target
+        if target.limit is None:
+            return None
         return median >= target.limit if target.at_least else median <= target.limit
 
     def as_data(self) -> dict[str, Any]:

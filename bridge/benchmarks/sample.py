@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-__all__ = ["Sample", "Spread", "ratio", "summarise", "total"]
+__all__ = ["Sample", "Spread", "ratio", "summarise", "together", "total"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,16 @@ def total(samples: Sequence[Sample]) -> Sample:
         for name in ("battles", "decisions", "turns", "wall", "python_cpu", "node_cpu")
     }
     return replace(last, **summed)
+
+
+def together(samples: Sequence[Sample]) -> Sample:
+    """Samples of processes that ran at the same time as one."""
+    longest = max(sample.wall for sample in samples)
+    memory = {
+        name: sum(getattr(sample, name) for sample in samples)
+        for name in ("python_memory", "node_memory")
+    }
+    return replace(total(samples), wall=longest, **memory)
 
 
 @dataclass(frozen=True, slots=True)

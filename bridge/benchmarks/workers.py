@@ -25,6 +25,7 @@ import psutil
 import uvloop
 
 from .. import seeds
+from ..errors import BridgeError
 from ..journal import Journal, Player
 from ..registry import ControllerRegistry
 from ..room import Result
@@ -262,7 +263,16 @@ def main() -> None:
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("arguments", type=json.loads, help="a JSON object")
     options = parser.parse_args()
-    uvloop.run(serve(options.kind, **options.arguments))
+    try:
+        uvloop.run(serve(options.kind, **options.arguments))
+    except* BridgeError as errors:
+        sys.exit(str(_first(errors)))
+
+
+def _first(errors: BaseExceptionGroup[BridgeError]) -> BaseException:
+    """The first of several errors that all say the same."""
+    error = errors.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
 
 
 if __name__ == "__main__":

@@ -61,6 +61,7 @@ function measure(simulator, battles) {
   let decisions = 0;
   let turns = 0;
   for (const spec of battles) {
+    simulator.Dex.formats.validate(spec.format);
     const played = playBattle(simulator, spec);
     decisions += played.decisions;
     turns += played.turns;
@@ -80,5 +81,10 @@ function measure(simulator, battles) {
 const { values } = parseArgs({ options: { simulator: { type: 'string' } } });
 const simulator = loadSimulator(String(values.simulator));
 readline.createInterface({ input: process.stdin }).on('line', (line) => {
-  process.stdout.write(JSON.stringify([measure(simulator, JSON.parse(line).battles)]) + '\n');
+  try {
+    process.stdout.write(JSON.stringify([measure(simulator, JSON.parse(line).battles)]) + '\n');
+  } catch (error) {
+    process.stderr.write(`${/** @type {Error} */ (error).message}\n`);
+    process.exit(1);
+  }
 });

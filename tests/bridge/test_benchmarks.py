@@ -21,7 +21,7 @@ from bridge.benchmarks.child import Child, RowFailed
 from bridge.benchmarks.rows import QUICK, ROWS, Plan, RowSpec, Source, start_limit, steady_row
 from bridge.benchmarks.rows import start_process_per_battle as start_slow
 from bridge.benchmarks.run import Outcome, run
-from bridge.benchmarks.sample import Sample, Spread, ratio, summarise
+from bridge.benchmarks.sample import Sample, Spread, ratio, summarise, together, total
 from bridge.benchmarks.showdown_server import BaselineFailed
 from bridge.runtime import Runtime, find_runtime
 
@@ -70,6 +70,23 @@ def test_a_ratio_compares_neighbours_so_that_drift_cancels_out() -> None:
     fast = [sample(wall=wall) for wall in drift]
     slow = [sample(wall=2 * wall) for wall in drift]
     assert ratio(fast, slow, lambda s: s.battles_per_s) == Spread(2.0, 2.0, 2.0)
+
+
+def test_samples_one_after_another_add_up_and_those_at_the_same_time_share_the_clock() -> None:
+    samples = [sample(wall=1.0, node_memory=5), sample(wall=2.0, node_memory=7)]
+    one_by_one, at_once = total(samples), together(samples)
+    for both in (one_by_one, at_once):
+        assert (both.battles, both.decisions, both.turns) == (20, 2000, 1000)
+        assert (both.python_cpu, both.node_cpu) == (1.0, 3.0)
+    assert (one_by_one.wall, one_by_one.node_memory) == (3.0, 7)
+    assert (at_once.wall, at_once.node_memory) == (2.0, 12)
+
+
+def test_a_comparison_without_a_limit_has_nothing_to_reach() -> None:
+    outcome = Outcome({}, QUICK, ROWS)
+    outcome.samples = {"limit_per_core": [sample()], "pool": [sample()]}
+    [comparison] = outcome.comparisons()
+    assert comparison.is_reached is None
 
 
 def test_a_comparison_reaches_its_target_only_within_its_limit() -> None:
@@ -255,7 +272,7 @@ def run_script(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_every_seeded_row_plays_the_very_same_battles(tmp_path: Path) -> None:
     file = tmp_path / "benchmark.json"
-    rows = ["limit", "process_per_battle", "pool"]
+    rows = ["limit", "limit_per_core", "process_per_battle", "pool"]
     few = ("--repeats", "1", "--battles", str(QUICK.slow_battles))
     done = run_script("--only", ",".join(rows), *SMALL, *few, "--json", str(file))
     assert done.returncode == 0, done.stderr
@@ -337,3 +354,15 @@ def test_wrong_arguments_are_refused_before_anything_is_measured(
 def test_scripts_can_be_run_as_their_help_shows() -> None:
     for script in (ROOT / "scripts").glob("*.py"):
         assert os.access(script, os.X_OK), script
+
+
+@pytest.mark.parametrize("row", ["limit", "pool"])
+@pytest.mark.parametrize(
+    ("format", "reason"), [("gen9nope", 'Unrecognized format "gen9nope"'), ("gen9ou", "OU")]
+)
+def test_a_format_that_cannot_be_measured_fails_its_row(row: str, format: str, reason: str) -> None:
+    few = ("--repeats", "1", "--battles", "1")
+    done = run_script("--only", row, "--format", format, *SMALL, *few)
+    assert done.returncode == 1
+    assert reason in done.stderr
+    assert "Traceback" not in done.stderr

