@@ -27,7 +27,7 @@ neighbouring samples. CPU time is counted beside wall time, because other work o
 disturbs it less.
 
 examples:
-  scripts/benchmark.py                      everything, about 20 minutes on two cores
+  scripts/benchmark.py                      everything, about half an hour on two cores
   scripts/benchmark.py --quick              the same with fewer and shorter samples, a few minutes
   scripts/benchmark.py --only limit,pool    what the bridge costs over the bare simulator
   scripts/benchmark.py --json bench.json    write rows, spreads and all samples beside the table
@@ -58,7 +58,7 @@ def main() -> int:
         print("benchmark: interrupted; this is what was measured until now", file=sys.stderr)
         status = 130
     # A file or a pipe has no width, and a table that is wrapped there cannot be quoted.
-    render(outcome, Console(width=None if sys.stdout.isatty() else 150))
+    render(outcome, Console(width=None if sys.stdout.isatty() else 180))
     for failure in outcome.failures:
         status = fail(failure)
     if options.json is not None:
