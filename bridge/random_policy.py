@@ -7,7 +7,7 @@ neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 __all__ = ["RandomPolicy"]
@@ -28,6 +28,9 @@ _GIMMICKS = (
     ("canUltraBurst", "ultra"),
     ("canTerastallize", "terastallize"),
 )
+_NOWHERE = ("",)
+# More than a side can have.
+_SWITCHES = tuple(f"switch {number}" for number in range(1, 100))
 _ONCE = frozenset(("mega", "megax", "megay", "ultra", "zmove", "dynamax", "terastallize"))
 
 
@@ -55,12 +58,11 @@ class RandomPolicy:
             else:
                 options = _actions(request, slot, taken, spent)
             option = options[self._below(len(options))] if options else "pass"
-            word = option[option.rfind(" ") + 1 :]
-            if option.startswith("switch"):
-                taken.add(word)
-            elif word in _ONCE:
-                spent.add(word)
             chosen.append(option)
+            if option.startswith("switch"):
+                taken.add(option)
+            elif (word := option[option.rfind(" ") + 1 :]) in _ONCE:
+                spent.add(word)
         return ", ".join(chosen)
 
     def _below(self, n: int) -> int:
@@ -88,13 +90,12 @@ def _replacements(request: Request, slot: int, taken: set[str]) -> list[str]:
 
 
 def _bench(request: Request, taken: set[str], *, fainted: bool) -> list[str]:
-    return [
-        f"switch {number}"
-        for number, pokemon in enumerate(request["side"]["pokemon"], start=1)
-        if not pokemon["active"]
-        and pokemon["condition"].endswith(" fnt") is fainted
-        and str(number) not in taken
+    options = [
+        switch
+        for switch, pokemon in zip(_SWITCHES, request["side"]["pokemon"], strict=False)
+        if not pokemon["active"] and pokemon["condition"].endswith(" fnt") is fainted
     ]
+    return [option for option in options if option not in taken] if taken else options
 
 
 def _actions(request: Request, slot: int, taken: set[str], spent: set[str]) -> list[str]:
@@ -102,10 +103,12 @@ def _actions(request: Request, slot: int, taken: set[str], spent: set[str]) -> l
     pokemon = request["side"]["pokemon"][slot]
     if not active or pokemon["condition"].endswith(" fnt") or pokemon.get("commanding"):
         return []
-    single = len(request["active"]) == 1
-    gimmicks = [word for key, word in _GIMMICKS if active.get(key) and word not in spent]
+    aims = _nowhere if len(request["active"]) == 1 else _aims
+    gimmicks = [word for key, word in _GIMMICKS if active.get(key)]
+    if spent:
+        gimmicks = [word for word in gimmicks if word not in spent]
     can_dynamax = active.get("canDynamax")
-    max_moves = active.get("maxMoves", {}).get("maxMoves") or ()
+    max_moves = active["maxMoves"]["maxMoves"] if active.get("maxMoves") else ()
     z_moves = active.get("canZMove") or ()
     options = []
     for index, move in enumerate(active["moves"]):
@@ -114,21 +117,26 @@ def _actions(request: Request, slot: int, taken: set[str], spent: set[str]) -> l
         name = f"move {index + 1}"
         max_move = max_moves[index] if index < len(max_moves) else None
         target = max_move["target"] if max_move and not can_dynamax else move.get("target")
-        for aim in _aims(target, slot, single):
+        for aim in aims(target, slot):
             options.append(name + aim)
-            options.extend(f"{name}{aim} {word}" for word in gimmicks)
+            if gimmicks:
+                options.extend([f"{name}{aim} {word}" for word in gimmicks])
         z_move = z_moves[index] if index < len(z_moves) else None
         if z_move and "zmove" not in spent:
-            options.extend(f"{name}{aim} zmove" for aim in _aims(z_move["target"], slot, single))
+            options.extend(f"{name}{aim} zmove" for aim in aims(z_move["target"], slot))
         if can_dynamax and max_move and "dynamax" not in spent:
-            options.extend(
-                f"{name}{aim} dynamax" for aim in _aims(max_move["target"], slot, single)
-            )
+            options.extend(f"{name}{aim} dynamax" for aim in aims(max_move["target"], slot))
     if not active.get("trapped"):
-        options.extend(_bench(request, taken, fainted=False))
+        options += _bench(request, taken, fainted=False)
     return options
 
 
-def _aims(target: str | None, slot: int, single: bool) -> list[str]:
-    makers = None if single or target is None else _AIMS.get(target)
-    return [make(slot) for make in makers] if makers else [""]
+def _aims(target: str | None, slot: int) -> Sequence[str]:
+    """What a move in doubles can be aimed at."""
+    makers = _AIMS.get(target) if target is not None else None
+    return [make(slot) for make in makers] if makers else _NOWHERE
+
+
+def _nowhere(_target: str | None, _slot: int) -> Sequence[str]:
+    """A move in singles is not aimed."""
+    return _NOWHERE
