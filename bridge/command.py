@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from .wire import Frame, encode
+from .wire import Fields, Frame, encode
 
 __all__ = ["Command"]
 
@@ -24,7 +24,7 @@ class Command:
     def __init__(
         self,
         operation: str,
-        fields: Frame,
+        fields: Fields,
         *,
         answered: Callable[[Command, Frame], None],
         issued: int,
@@ -40,7 +40,7 @@ class Command:
 
     def line(self, number: int) -> bytes:
         """The command as it is sent, under a number that its answer will carry."""
-        return b'{"id":%d,%s\n' % (number, self.body[1:])
+        return b'{"id":%d,%b\n' % (number, self.body[1:])
 
     def settle(self, result: object = None) -> None:
         """Tells whoever waits, if anybody still does."""

@@ -18,7 +18,7 @@ from .process import NodeProcess
 from .runtime import Runtime
 from .timing import RoundTrips
 from .watch import Watch
-from .wire import PROTOCOL, Frame, LineSplitter, acknowledged, decode
+from .wire import PROTOCOL, UNSET, Frame, Hello, LineSplitter, acknowledged, decode
 
 __all__ = ["Controller", "ControllerState", "Death", "Traffic"]
 
@@ -104,16 +104,6 @@ class Vitals:
     cpu: float = 0.0
 
 
-@dataclass(slots=True)
-class Identity:
-    """What the process said in its first frame."""
-
-    pid: int = 0
-    node: str = ""
-    simulator: str = ""
-    turbo: bool = False
-
-
 class Controller(asyncio.Protocol):
     """A warm Node process that runs battles."""
 
@@ -129,7 +119,7 @@ class Controller(asyncio.Protocol):
     ) -> None:
         self.number = number
         self.state = ControllerState.STARTING
-        self.identity = Identity()
+        self.identity = Hello()
         self.vitals = Vitals()
         self.traffic = Traffic()
         self.rooms: set[str] = set()
@@ -147,7 +137,7 @@ class Controller(asyncio.Protocol):
         self._process: NodeProcess | None = None
         self._transport: asyncio.Transport | None = None
         self._splitter = LineSplitter()
-        self._hello: asyncio.Future[Frame] = self._loop.create_future()
+        self._hello: asyncio.Future[Hello] = self._loop.create_future()
         self._pending: dict[int, Command] = {}
         self._next_id = 1
         self._outgoing: list[bytes] = []
@@ -215,16 +205,12 @@ class Controller(asyncio.Protocol):
             f"--max-frame={self._config.max_frame_bytes}",
         ]
 
-    def _greet(self, frame: Frame) -> None:
-        hello = frame.get("hello")
-        if not isinstance(hello, dict) or hello.get("protocol") != PROTOCOL:
+    def _greet(self, hello: Hello) -> None:
+        if hello.protocol != PROTOCOL:
             raise ProtocolViolation(
-                f"Node speaks protocol {hello and hello.get('protocol')}, not {PROTOCOL}",
-                pid=self.pid,
+                f"Node speaks protocol {hello.protocol}, not {PROTOCOL}", pid=self.pid
             )
-        self.identity = Identity(
-            pid=hello["pid"], node=hello["node"], simulator=hello["simulator"], turbo=hello["turbo"]
-        )
+        self.identity = hello
 
     async def _warm_up(self) -> None:
         self._become(ControllerState.WARMING)
@@ -342,9 +328,9 @@ class Controller(asyncio.Protocol):
         if not answer.done():
             raise self._cause_of_death()
         frame = answer.result()
-        if "error" in frame:
+        if frame.error is not None:
             raise ProtocolViolation(
-                f"Node refused {operation}: {frame['error']['message']}", pid=self.pid
+                f"Node refused {operation}: {frame.error.message}", pid=self.pid
             )
         return frame
 
@@ -368,49 +354,51 @@ class Controller(asyncio.Protocol):
         if self._fault is not None:
             # It is being killed, and what it still says will be said again elsewhere.
             return
-        arrived = self._trips.clock()
-        traffic = self.traffic
+        trips, traffic = self._trips, self.traffic
+        operations = trips.operations
+        arrived = trips.clock()
         traffic.reads += 1
         traffic.bytes_in += len(data)
-        for line in self._splitter.feed(data):
-            try:
-                frame = decode(line)
-                self._dispatch(frame, arrived)
-            except ProtocolViolation as violation:
-                self._suspect = acknowledged(line)
-                self.condemn(ControllerDied(f"killed: {violation.message}", **self._facts()))
-                return
-            traffic.frames += 1
+        frames = self._decode(self._splitter.feed(data))
+        traffic.frames += len(frames)
+        decoded = trips.clock()
+        stamps: list[int] = []
+        for frame in frames:
+            command = self._dispatch(frame)
+            if command is not None and frame.t is not None and command.issued and command.written:
+                stamps += (operations[command.operation], command.issued, command.written)
+                stamps += frame.t
+        if stamps and arrived and decoded:
+            trips.record(stamps, arrived, decoded, trips.clock())
         if self._watch is not None:
             self._watch.heard(more=bool(self._pending))
 
-    def _dispatch(self, frame: Frame, arrived: int) -> None:
-        decoded = self._trips.clock()
-        if "ack" not in frame:
-            if self._hello.done():
-                raise ProtocolViolation(f"Node sent a frame that answers nothing: {frame}"[:300])
-            self._hello.set_result(frame)
-            return
-        command = self._pending.pop(frame["ack"], None)
-        if command is None:
-            # A line that was no command, or one that its room has withdrawn.
-            return
-        command.answered(command, frame)
-        stamps = frame.get("t")
-        if stamps is not None and command.issued and command.written and arrived:
-            received, waited, simulated, encoded = stamps
-            self._trips.record(
-                command.operation,
-                command.issued,
-                command.written,
-                received,
-                waited,
-                simulated,
-                encoded,
-                arrived,
-                decoded,
-                self._trips.clock(),
-            )
+    def _decode(self, lines: list[bytes]) -> list[Frame]:
+        """The frames on the lines, up to one that cannot be read."""
+        frames: list[Frame] = []
+        try:
+            frames.extend(map(decode, lines))
+        except ProtocolViolation as violation:
+            self._suspect = acknowledged(lines[len(frames)])
+            self._violated(violation)
+        return frames
+
+    def _dispatch(self, frame: Frame) -> Command | None:
+        """Hands a frame to whoever waits for it; returns the command that it answers."""
+        if frame.ack is UNSET:
+            if frame.hello is None or self._hello.done():
+                self._violated(ProtocolViolation("Node sent a frame that answers nothing"))
+            else:
+                self._hello.set_result(frame.hello)
+            return None
+        # It may be unknown: a line that was no command, or one that its room has withdrawn.
+        command = None if frame.ack is None else self._pending.pop(frame.ack, None)
+        if command is not None:
+            command.answered(command, frame)
+        return command
+
+    def _violated(self, violation: ProtocolViolation) -> None:
+        self.condemn(ControllerDied(f"killed: {violation.message}", **self._facts()))
 
     def withdraw(self, commands: set[Command]) -> None:
         """Forgets unanswered commands of a room that leaves."""
@@ -447,7 +435,7 @@ class Controller(asyncio.Protocol):
         self._on_beat(self)
 
     def _note_vitals(self, frame: Frame) -> None:
-        self.vitals = Vitals(frame["rss"], frame["heap"], frame["cpu"])
+        self.vitals = Vitals(frame.rss, frame.heap, frame.cpu)
 
 
 def _explain(status: int) -> str:

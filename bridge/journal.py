@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from .wire import Frame
+from .wire import Fields
 
 __all__ = ["Journal", "Move", "Player", "SideId"]
 
@@ -43,7 +43,7 @@ class Journal:
     p2: Player
     moves: list[Move] = field(default_factory=list)
 
-    def opening(self, tag: str) -> Frame:
+    def opening(self, tag: str) -> Fields:
         """The fields of the command that starts the battle."""
         return {
             "room": tag,

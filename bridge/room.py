@@ -21,7 +21,7 @@ from .errors import (
 from .journal import Journal, SideId
 from .side import Side, Update
 from .timing import RoundTrips
-from .wire import Frame
+from .wire import Fields, Frame
 
 __all__ = ["BattleRoom", "Result", "RoomState"]
 
@@ -88,6 +88,8 @@ class BattleRoom:
         self.tag = tag
         self.journal = journal
         self.state = RoomState.OPENING
+        self.is_over = False
+        """Whether nothing more will happen."""
         self.p1 = Side(self, "p1")
         self.p2 = Side(self, "p2")
         self.decisions = 0
@@ -101,6 +103,8 @@ class BattleRoom:
         self._loop = asyncio.get_running_loop()
         self._opened = False
         self._asks_again = False
+        # Bound once: every command in flight would have to hold one of its own.
+        self._on_answered_move = self._on_moved
         self._unanswered: dict[Command, None] = {}
         self._failure: BridgeError | None = None
         self._end: asyncio.Future[Result] = self._loop.create_future()
@@ -128,10 +132,6 @@ class BattleRoom:
         """The length of a battle that was played to its end."""
         return self._end.result().turns if self.state is RoomState.ENDED else None
 
-    @property
-    def is_over(self) -> bool:
-        return self.state in _OVER
-
     def raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
@@ -140,6 +140,7 @@ class BattleRoom:
         if state not in _TRANSITIONS[self.state]:
             raise AssertionError(f"a room cannot go from {self.state} to {state}")
         self.state = state
+        self.is_over = state in _OVER
 
     # What users do
 
@@ -172,17 +173,17 @@ class BattleRoom:
     def choose(self, side: SideId, choice: str, rqid: int | None) -> asyncio.Future[None]:
         self._require_play("choose")
         fields = {"room": self.tag, "side": side, "choice": choice, "rqid": rqid or 0}
-        return self._ask("choose", fields, self._on_moved)
+        return self._ask("choose", fields, self._on_answered_move)
 
     async def forfeit(self, side: SideId) -> None:
         self._require_play("forfeit")
-        await self._ask("forfeit", {"room": self.tag, "side": side}, self._on_moved)
+        await self._ask("forfeit", {"room": self.tag, "side": side}, self._on_answered_move)
 
     async def fork_into(self, copy: BattleRoom) -> None:
         """Makes `copy`, on the same controller, a room in the same state."""
 
         def forked(command: Command, frame: Frame) -> None:
-            code = frame.get("error", {}).get("code")
+            code = None if frame.error is None else frame.error.code
             if code not in (None, "unforkable"):
                 self._refused(command, frame)
                 return
@@ -209,7 +210,7 @@ class BattleRoom:
             raise StaleChoice(f"cannot {deed}: the battle has ended", room=self.tag)
 
     def _ask(
-        self, operation: str, fields: Frame, answered: Callable[[Command, Frame], None]
+        self, operation: str, fields: Fields, answered: Callable[[Command, Frame], None]
     ) -> asyncio.Future[None]:
         future: asyncio.Future[None] = self._loop.create_future()
         rejection = BattleRejected if operation == "open" else ChoiceRejected
@@ -221,7 +222,6 @@ class BattleRoom:
             raise rejection(str(error), room=self.tag) from error
         if len(command.body) > self._host.max_frame - _NUMBERING:
             raise rejection(f"{len(command.body)} bytes are too long for a command", room=self.tag)
-        self.last_active = self._loop.time()
         self._unanswered[command] = None
         if self.controller is not None:
             self.controller.send(command)
@@ -239,7 +239,8 @@ class BattleRoom:
         if self._refused(command, frame):
             return
         self._opened = True
-        self.journal.settle_teams(frame["teams"])
+        assert frame.teams is not None
+        self.journal.settle_teams(frame.teams)
         if self.state is RoomState.OPENING:
             self._become(RoomState.PLAYING)
         self._deliver(frame)
@@ -248,8 +249,8 @@ class BattleRoom:
     def _on_moved(self, command: Command, frame: Frame) -> None:
         fields = command.fields
         side: SideId = fields["side"]
-        refused = "error" in frame
-        if not refused or side in frame:
+        asked_again = (frame.p1 if side == "p1" else frame.p2) is not None
+        if frame.error is None or asked_again:
             choice = fields.get("choice", "")
             self.journal.moves.append(
                 ("choose" if command.operation == "choose" else "forfeit", side, choice)
@@ -274,17 +275,16 @@ class BattleRoom:
 
     def _refused(self, command: Command, frame: Frame) -> bool:
         """Deals with a frame that says no; returns whether it did."""
-        error = frame.get("error")
+        error = frame.error
         if error is None:
             self._note_answer(command)
             return False
-        code, message = error["code"], error["message"]
-        if code == "crashed":
-            self._crashed(message)
+        if error.code == "crashed":
+            self._crashed(error.message)
             return True
         self._note_answer(command)
         self._deliver(frame)
-        self._fail_command(command, code, message)
+        self._fail_command(command, error.code, error.message)
         return True
 
     def _note_answer(self, command: Command) -> None:
@@ -318,16 +318,16 @@ class BattleRoom:
     def _deliver(self, frame: Frame) -> None:
         if self.is_over:
             return
-        for side in (self.p1, self.p2):
-            part = frame.get(side.id)
-            if part is not None:
-                side.push(Update(part["text"], part.get("request"), part.get("rqid")))
+        if frame.p1 is not None:
+            self.p1.push(Update(frame.p1))
+        if frame.p2 is not None:
+            self.p2.push(Update(frame.p2))
         self._deliver_end(frame)
 
     def _deliver_end(self, frame: Frame) -> None:
-        end = frame.get("end")
+        end = frame.end
         if end is not None and not self.is_over:
-            self._end.set_result(Result(end["winner"], end["turns"], end["reason"]))
+            self._end.set_result(Result(end.winner, end.turns, end.reason))
             self._over(RoomState.ENDED)
 
     # What the registry does
@@ -407,10 +407,9 @@ class BattleRoom:
     def ask_again(self, frame: Frame) -> None:
         """Tells the sides of a copy which requests are open; the original's sides know already."""
         self._asks_again = False
-        for side in (self.p1, self.p2):
-            part = frame.get(side.id)
-            if part is not None:
-                side.ask_again(Update(part["text"], part["request"], part["rqid"]))
+        for side, news in ((self.p1, frame.p1), (self.p2, frame.p2)):
+            if news is not None:
+                side.ask_again(Update(news))
 
     def fail(self, error: BridgeError) -> None:
         """Ends the battle with an error for everybody who waits on it."""

@@ -7,7 +7,10 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any, Protocol
 
+import orjson
+
 from .journal import Journal, SideId
+from .wire import News
 
 __all__ = ["Side", "Update"]
 
@@ -15,12 +18,20 @@ __all__ = ["Side", "Update"]
 class Update:
     """What a side learns at once: the lines that it may see and, if it is asked, the request."""
 
-    __slots__ = ("request", "rqid", "text")
+    __slots__ = ("_raw", "_request", "rqid", "text")
 
-    def __init__(self, text: str, request: dict[str, Any] | None, rqid: int | None) -> None:
-        self.text = text
-        self.request = request
-        self.rqid = rqid
+    def __init__(self, news: News) -> None:
+        self.text = news.text
+        self.rqid = news.rqid
+        self._raw = news.request
+        self._request: dict[str, Any] | None = None
+
+    @property
+    def request(self) -> dict[str, Any] | None:
+        """The request, decoded when it is first looked at."""
+        if self._request is None and self._raw:
+            self._request = orjson.loads(memoryview(self._raw))
+        return self._request
 
     @property
     def lines(self) -> list[str]:
@@ -29,7 +40,8 @@ class Update:
     @property
     def must_choose(self) -> bool:
         """Whether the battle waits for this side."""
-        return self.request is not None and not self.request.get("wait")
+        request = self.request
+        return request is not None and not request.get("wait")
 
     def __repr__(self) -> str:
         return f"<Update: {len(self.lines)} lines, request {self.rqid}>"
@@ -41,9 +53,8 @@ class Table(Protocol):
     tag: str
     journal: Journal
 
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing more will happen."""
+    is_over: bool
+    """Whether nothing more will happen."""
 
     def raise_failure(self) -> None:
         """Raises what ended the battle, if that was an error."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from .histogram import Histogram
+from .histogram import Histogram, record_rows
 
 __all__ = ["PHASES", "RoundTrip", "RoundTrips", "clock"]
 
@@ -32,13 +32,16 @@ PHASES = (
 encode: from the call to the write, which gathers the commands of a loop turn. pipe_out: until Node
 has read it. node_wait: behind other commands in Node. simulate: the battle itself. node_encode:
 making the frame. pipe_in: from there until Python has read it, which gathers the frames of a loop
-turn in Node. decode: until this frame is parsed, behind others of the same read. dispatch: until
-its room has it.
+turn in Node. decode: until the frames of that read are parsed. dispatch: until their rooms have
+them, and players go on.
 """
 
 
 class RoundTrip(NamedTuple):
-    """One command to Node and its answer: the stamps on its way, in nanoseconds."""
+    """One command to Node and its answer: the stamps on its way, in nanoseconds.
+
+    `node_wait`, `simulate` and `node_encode` are what Node spent on it, and no moments.
+    """
 
     issued: int
     written: int
@@ -51,32 +54,24 @@ class RoundTrip(NamedTuple):
     dispatched: int
 
 
-_STAMPS = len(RoundTrip._fields)
-_PACKED = struct.Struct(f"={_STAMPS}q")
 _FOLD = 2048
+_OF_A_TRIP = 7  # the number of its operation, and its first six stamps
+_OF_A_READ = 4  # how many trips it ended, and their last three stamps
 
 
-class _Recent:
-    """Trips that are not in the histograms yet: packed, since objects would fill the caches."""
+class _Numbers(dict[str, int]):
+    """Numbers the operations as they come."""
 
-    __slots__ = ("end", "packed")
-
-    def __init__(self) -> None:
-        self.packed = bytearray(_FOLD * _PACKED.size)
-        self.end = 0
-
-    def take(self) -> npt.NDArray[np.int64]:
-        """The stamps, a row for each trip, which are forgotten here."""
-        stamps = np.frombuffer(self.packed, np.int64, self.end // 8)
-        self.end = 0
-        return stamps.reshape(-1, _STAMPS)
+    def __missing__(self, operation: str) -> int:
+        number = self[operation] = len(self)
+        return number
 
 
 class RoundTrips:
     """The histograms of all round trips, by operation.
 
-    A trip is packed into a buffer on the hot path; when that is full, its trips are folded into
-    the histograms together, by numpy.
+    On the hot path the stamps are only packed: as objects they would fill the caches. Whenever
+    there are enough of them, numpy folds them into the histograms together.
     """
 
     def __init__(self, *, on: bool = True) -> None:
@@ -84,12 +79,16 @@ class RoundTrips:
         """Whether trips are timed."""
         self.clock: Callable[[], int] = clock if on else _no_clock
         """The clock that stamps commands, or one that always reads 0: not timed."""
-        self._recent: dict[str, _Recent] = {}
+        self.operations = _Numbers()
+        """The numbers by which `record` knows operations."""
+        self._trips: list[bytes] = []
+        self._reads: list[bytes] = []
+        self._pending = 0
         self._totals: dict[str, Histogram] = {}
         self._phases: dict[str, dict[str, Histogram]] = {}
 
     def __repr__(self) -> str:
-        self._fold_all()
+        self._fold()
         counts = ", ".join(f"{op} {total.count}" for op, total in self._totals.items())
         return f"<RoundTrips: {counts or 'none'}>"
 
@@ -98,55 +97,35 @@ class RoundTrips:
         self.on = on
         self.clock = clock if on else _no_clock
 
-    def record(
-        self,
-        operation: str,
-        issued: int,
-        written: int,
-        received_by_node: int,
-        node_wait: int,
-        simulate: int,
-        node_encode: int,
-        arrived: int,
-        decoded: int,
-        dispatched: int,
-    ) -> None:
-        """Notes the stamps of a RoundTrip, one by one: to make an object of them costs as much."""
-        recent = self._recent.get(operation)
-        if recent is None:
-            recent = self._recent[operation] = _Recent()
-            self._totals[operation] = Histogram()
-            self._phases[operation] = {phase: Histogram() for phase in PHASES}
-        _PACKED.pack_into(
-            recent.packed,
-            recent.end,
-            issued,
-            written,
-            received_by_node,
-            node_wait,
-            simulate,
-            node_encode,
-            arrived,
-            decoded,
-            dispatched,
-        )
-        recent.end += _PACKED.size
-        if recent.end == len(recent.packed):
-            self._fold(operation)
+    def add(self, operation: str, trip: RoundTrip) -> None:
+        """Notes a single trip."""
+        self.record([self.operations[operation], *trip[:6]], *trip[6:])
+
+    def record(self, trips: list[int], arrived: int, decoded: int, dispatched: int) -> None:
+        """Notes the trips that ended with one read, which share the last stamps of a RoundTrip.
+
+        Of each trip, one after another, come the number of its operation and the other stamps.
+        """
+        count = len(trips) // _OF_A_TRIP
+        self._trips.append(_packer(len(trips)).pack(*trips))
+        self._reads.append(_packer(_OF_A_READ).pack(count, arrived, decoded, dispatched))
+        self._pending += count
+        if self._pending >= _FOLD:
+            self._fold()
 
     def total(self, operation: str) -> Histogram:
         """How long the operation's round trips took as a whole."""
-        self._fold_all()
+        self._fold()
         return self._totals.get(operation) or Histogram()
 
     def histograms(self) -> dict[str, tuple[Histogram, dict[str, Histogram]]]:
         """By operation, the whole trips and each of their phases; these go on counting."""
-        self._fold_all()
+        self._fold()
         return {op: (total, self._phases[op]) for op, total in self._totals.items()}
 
     def summary(self) -> dict[str, Any]:
         """Plain data by operation: percentiles of the whole and of each phase, and counts."""
-        self._fold_all()
+        self._fold()
         return {
             operation: {
                 "total": _describe(total),
@@ -155,27 +134,43 @@ class RoundTrips:
             for operation, total in self._totals.items()
         }
 
-    def _fold_all(self) -> None:
-        for operation in self._recent:
-            self._fold(operation)
-
-    def _fold(self, operation: str) -> None:
-        stamps = self._recent[operation].take()
-        issued, written, received, wait, simulate, encode, arrived, decoded, dispatched = stamps.T
-        durations = (
-            written - issued,
-            received - written,
-            wait,
-            simulate,
-            encode,
-            arrived - (received + wait + simulate + encode),
-            decoded - arrived,
-            dispatched - decoded,
+    def _fold(self) -> None:
+        trips = np.frombuffer(b"".join(self._trips), np.int64).reshape(-1, _OF_A_TRIP)
+        reads = np.frombuffer(b"".join(self._reads), np.int64).reshape(-1, _OF_A_READ)
+        self._trips.clear()
+        self._reads.clear()
+        self._pending = 0
+        numbers, issued, written, received, wait, simulate, encode = trips.T
+        arrived, decoded, dispatched = np.repeat(reads[:, 1:], reads[:, 0], axis=0).T
+        durations = np.stack(
+            (
+                written - issued,
+                received - written,
+                wait,
+                simulate,
+                encode,
+                arrived - (received + wait + simulate + encode),
+                decoded - arrived,
+                dispatched - decoded,
+                dispatched - issued,
+            )
         )
-        phases = self._phases[operation]
-        for phase, values in zip(PHASES, durations, strict=True):
-            phases[phase].record(values)
-        self._totals[operation].record(dispatched - issued)
+        for operation, number in self.operations.items():
+            own = numbers == number
+            if own.any():
+                record_rows(self._histograms(operation), durations[:, own])
+
+    def _histograms(self, operation: str) -> list[Histogram]:
+        """Those of each phase, and that of the whole."""
+        if operation not in self._totals:
+            self._totals[operation] = Histogram()
+            self._phases[operation] = {phase: Histogram() for phase in PHASES}
+        return [*self._phases[operation].values(), self._totals[operation]]
+
+
+@functools.cache
+def _packer(numbers: int) -> struct.Struct:
+    return struct.Struct(f"={numbers}q")
 
 
 def _no_clock() -> int:

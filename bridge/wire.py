@@ -3,19 +3,94 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+import msgspec
 import orjson
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from .errors import ProtocolViolation
 
-__all__ = ["PROTOCOL", "Frame", "LineSplitter", "acknowledged", "decode", "encode"]
+__all__ = [
+    "PROTOCOL",
+    "UNSET",
+    "End",
+    "Failure",
+    "Fields",
+    "Frame",
+    "Hello",
+    "LineSplitter",
+    "News",
+    "NodeStamps",
+    "acknowledged",
+    "decode",
+    "encode",
+]
 
 PROTOCOL: Final = 1
-Frame = dict[str, Any]
+Fields = dict[str, Any]
+"""What a command says, beside its number and its operation."""
 
 
-def encode(fields: Frame) -> bytes:
+NodeStamps = tuple[int, int, int, int]
+"""When Node received a command, and the nanoseconds that it waited, ran, and took to encode."""
+
+
+class Hello(Struct, gc=False):
+    """Who speaks, in the first frame."""
+
+    protocol: int = 0
+    node: str = ""
+    simulator: str = ""
+    turbo: bool = False
+    pid: int = 0
+
+
+class News(Struct, gc=False):
+    """What a command made known to a side."""
+
+    text: str
+    rqid: int | None = None
+    request: Raw = Raw()
+    """As it came. Hundreds of objects, if decoded, of which a crowd of rooms would be full: they
+    are made when somebody reads them."""
+
+
+class End(Struct, gc=False):
+    winner: Literal["p1", "p2"] | None
+    turns: int
+    reason: Literal["win", "tie", "forfeit"]
+
+
+class Failure(Struct, gc=False):
+    """Why a command was refused."""
+
+    code: str
+    message: str
+
+
+class Frame(Struct, gc=False):
+    """What Node answers to a command. Members that Python has no use for are skipped."""
+
+    ack: int | UnsetType | None = UNSET
+    """The number of the command; None for a line that was none."""
+    p1: News | None = None
+    p2: News | None = None
+    end: End | None = None
+    error: Failure | None = None
+    teams: list[str | None] | None = None
+    t: NodeStamps | None = None
+    rooms: int = 0
+    rss: int = 0
+    heap: int = 0
+    cpu: float = 0.0
+    hello: Hello | None = None
+
+
+_decoder = msgspec.json.Decoder(Frame)
+
+
+def encode(fields: Fields) -> bytes:
     """Fields of a command as JSON; raises ValueError for text that has no UTF-8 form."""
     try:
         return orjson.dumps(fields)
@@ -26,12 +101,9 @@ def encode(fields: Frame) -> bytes:
 def decode(line: bytes) -> Frame:
     """The frame on a line; a controller that sends anything else cannot be talked to."""
     try:
-        frame = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise ProtocolViolation(f"a line from Node is not JSON: {error}: {line[:200]!r}") from error
-    if not isinstance(frame, dict):
-        raise ProtocolViolation(f"a line from Node is not an object: {line[:200]!r}")
-    return frame
+        return _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolViolation(f"a line from Node is no frame: {error}: {line[:200]!r}") from error
 
 
 def acknowledged(line: bytes) -> int | None:

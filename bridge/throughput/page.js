@@ -6,8 +6,8 @@
   const PLACES = [
     ['In Python', [
       ['encode', 'from the call to the write, which gathers the commands of a loop turn'],
-      ['decode', 'until the frame is parsed, behind others of the same read'],
-      ['dispatch', 'until its room has it'],
+      ['decode', 'until the frames of the same read are parsed'],
+      ['dispatch', 'until their rooms have them'],
     ]],
     ['Between the processes', [
       ['pipe_out', 'until Node has read the command'],

@@ -10,8 +10,10 @@ import pytest
 import pytest_asyncio
 
 from bridge import BattleRoom, BridgeConfig, ControllerRegistry
+from bridge.command import Command
 from bridge.controller import Controller
 from bridge.errors import PoolExhausted, RegistryClosed
+from bridge.wire import Frame
 from bridge.workload import policies_for
 from tests.recording import Recorder, Recording, record
 
@@ -47,14 +49,15 @@ async def _at_the_answer(controller: Controller, task: asyncio.Task[Any], *, lat
     dispatch = controller._dispatch
     answered = asyncio.Event()
 
-    def watched(frame: dict[str, Any], arrived: int) -> None:
+    def watched(frame: Frame) -> Command | None:
         controller._dispatch = dispatch  # type: ignore[method-assign]
-        if late:
-            dispatch(frame, arrived)
-        task.cancel()
         if not late:
-            dispatch(frame, arrived)
+            task.cancel()
+        command = dispatch(frame)
+        if late:
+            task.cancel()
         answered.set()
+        return command
 
     controller._dispatch = watched  # type: ignore[method-assign]
     await asyncio.wait(
@@ -112,7 +115,7 @@ async def nothing_leaks(
     before = others()
     yield controller
     answer = await controller.ask("ping")
-    assert answer["rooms"] == 0
+    assert answer.rooms == 0
     assert controller.load == 0
     assert repr(registry) == (
         "<ControllerRegistry: open, 1 of 1 ready, 0 rooms, 0 moving, 0 waiting>"

@@ -154,7 +154,7 @@ def test_two_hundred_battles_are_told_the_same_while_controllers_are_killed(
             stats = registry.stats()
             assert stats["pool"]["rooms"] == 0
             for controller in registry._ready():
-                assert (await controller.ask("ping"))["rooms"] == 0
+                assert (await controller.ask("ping")).rooms == 0
             return saboteur, recordings, stats["counters"]
 
     saboteur, disturbed, counters = runner.run(main())

@@ -82,7 +82,7 @@ async def test_it_fails_alone_and_its_input_log_reproduces_the_fault(
                 await deed
         assert registry.stats()["pool"]["rooms"] == 0
         for controller in registry._ready():
-            assert (await controller.ask("ping"))["rooms"] == 0
+            assert (await controller.ask("ping")).rooms == 0
 
         assert error.input_log is not None
         assert error.input_log.parent == poisonable.poison_folder

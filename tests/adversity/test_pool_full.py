@@ -297,7 +297,7 @@ async def test_capacity_is_never_exceeded_however_many_come_and_go(
             for _ in range(30):
                 group.create_task(keep_coming())
         for controller in registry._ready():
-            assert (await controller.ask("ping"))["rooms"] == 0
+            assert (await controller.ask("ping")).rooms == 0
             assert controller.load == 0
         assert fullest == 3
         assert not registry._waiting

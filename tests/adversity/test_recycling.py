@@ -43,7 +43,7 @@ def calm() -> Calm:
             (controller,) = registry._ready()
             recordings = await play(registry)
             answer = await controller.ask("ping")
-            return Calm(recordings, answer["rss"] // 1_000_000)
+            return Calm(recordings, answer.rss // 1_000_000)
 
     return asyncio.run(main())
 

@@ -55,7 +55,7 @@ async def no_room_is_left(registry: ControllerRegistry) -> AsyncIterator[None]:
     assert registry.stats()["pool"]["rooms"] == 0
     assert [controller.load for controller in registry._ready()] == [0, 0]
     for controller in registry._ready():
-        assert (await controller.ask("ping"))["rooms"] == 0
+        assert (await controller.ask("ping")).rooms == 0
 
 
 def joined(first: Tape, second: Tape) -> Tape:

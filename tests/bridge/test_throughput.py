@@ -77,7 +77,7 @@ class Registry:
         self._count(self.traffic, battles, commands=121, frames=121, writes=60, reads=30)
         self._count(self.traffic, battles, bytes_out=12_000, bytes_in=360_000)
         for _ in range(120 * battles):
-            self.trips.record("choose", *trip(4_000_000))
+            self.trips.add("choose", trip(4_000_000))
         for pid in self.cpu:
             self.cpu[pid] += elapsed / 2
 
@@ -144,8 +144,8 @@ def text_of(report: Report, width: int = 110) -> str:
 
 
 def test_what_happened_before_the_first_reading_is_not_in_the_report(registry: Registry) -> None:
-    registry.trips.record("warm", *trip(900_000_000))
-    registry.trips.record("choose", *trip(900_000_000))
+    registry.trips.add("warm", trip(900_000_000))
+    registry.trips.add("choose", trip(900_000_000))
     registry.play(10.0, battles=7)
     registry.counters["starts"] = 4
     measurement = registry.measurement()
@@ -434,7 +434,7 @@ def test_nothing_in_a_report_can_break_out_of_its_page(registry: Registry) -> No
     evil = "</script><script>alert('$title')</script><img onerror=alert(1)>&amp;"
     measurement = Measurement(Subject("run", evil, evil, {"format": evil}), registry.reading())
     registry.play(1.0)
-    registry.trips.record(evil, *trip(1))
+    registry.trips.add(evil, trip(1))
     measurement.add(registry.reading())
     page = render_page(measurement.report(ending="failed", failure=evil))
     assert page.count("<script") == 2

@@ -43,14 +43,14 @@ def recorded(count: int, seed: int = 1) -> tuple[RoundTrips, list[Durations]]:
     trips = RoundTrips()
     parts = [durations(draw) for _ in range(count)]
     for number, part in enumerate(parts):
-        trips.record("choose", *trip(10**15 + number * 10**9, part))
+        trips.add("choose", trip(10**15 + number * 10**9, part))
     return trips, parts
 
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_each_phase_is_told_from_the_others(phase: str) -> None:
     trips = RoundTrips()
-    trips.record("choose", *trip(10**15, dict.fromkeys(PHASES, 0) | {phase: 100_000}))
+    trips.add("choose", trip(10**15, dict.fromkeys(PHASES, 0) | {phase: 100_000}))
     described = trips.summary()["choose"]
     assert described["total"]["max"] == 100_000
     assert {name: h["max"] for name, h in described["phases"].items()} == dict.fromkeys(
@@ -74,7 +74,7 @@ def test_the_phases_add_up_to_the_whole() -> None:
 def test_no_trip_is_lost_or_counted_twice_around_a_fold(count: int) -> None:
     trips = RoundTrips()
     for number in range(count):
-        trips.record("choose", *trip(number, dict.fromkeys(PHASES, number)))
+        trips.add("choose", trip(number, dict.fromkeys(PHASES, number)))
     assert trips.total("choose").count == count
     described = trips.summary()["choose"]
     assert {h["count"] for h in (described["total"], *described["phases"].values())} == {count}
@@ -87,8 +87,8 @@ def test_looking_in_between_changes_nothing() -> None:
     draw = random.Random(3)
     for number in range(500):
         stamps = trip(number * 10**9, durations(draw))
-        looked_at.record("choose", *stamps)
-        unseen.record("choose", *stamps)
+        looked_at.add("choose", stamps)
+        unseen.add("choose", stamps)
         if not number % 50:
             looked_at.summary()
     assert looked_at.summary() == unseen.summary()
@@ -99,7 +99,7 @@ def test_operations_are_kept_apart() -> None:
     for operation, count, simulate in (("open", 2, 9_000), ("choose", 5, 700), ("ping", 1, 30)):
         for number in range(count):
             parts = dict.fromkeys(PHASES, 0) | {"simulate": simulate}
-            trips.record(operation, *trip(number, parts))
+            trips.add(operation, trip(number, parts))
     assert repr(trips) == "<RoundTrips: open 2, choose 5, ping 1>"
     summary = trips.summary()
     assert {op: (s["total"]["count"], s["total"]["max"]) for op, s in summary.items()} == {
@@ -119,7 +119,7 @@ def test_an_operation_that_never_was_is_empty() -> None:
 def test_a_clock_that_seems_to_run_backwards_counts_as_no_time() -> None:
     # Node has its stamps in doubles, which after months of uptime are off by a nanosecond or two.
     trips = RoundTrips()
-    trips.record("choose", *trip(10**15, dict.fromkeys(PHASES, 1_000) | {"pipe_in": -2}))
+    trips.add("choose", trip(10**15, dict.fromkeys(PHASES, 1_000) | {"pipe_in": -2}))
     described = trips.summary()["choose"]
     assert described["phases"]["pipe_in"]["max"] == 0
     assert described["total"]["max"] == 6_998

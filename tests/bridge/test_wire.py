@@ -6,9 +6,11 @@ import random
 
 import orjson
 import pytest
+from msgspec import Raw
 
 from bridge.errors import ProtocolViolation
-from bridge.wire import LineSplitter, decode, encode
+from bridge.side import Update
+from bridge.wire import UNSET, End, LineSplitter, News, decode, encode
 
 
 def chunks(data: bytes, draw: random.Random, longest: int) -> list[bytes]:
@@ -79,13 +81,38 @@ def test_characters_may_be_cut_in_two() -> None:
 
 
 def test_what_is_encoded_is_decoded() -> None:
+    request = {"active": [{"moves": []}], "side": {"name": "é🐉"}}
     fields = {
+        "ack": 2**53,
         "room": "battle-gen9ou-1",
-        "p1": {"name": 'a"\\\n\u2028\x00é🐉', "team": None},
-        "replay": [["choose", "p1", "move 1"]],
-        "rqid": 2**53,
+        "p1": {"text": 'a"\\\n\u2028\x00é🐉', "rqid": 7, "request": request},
+        "p2": {"text": ""},
+        "end": {"winner": None, "turns": 3, "reason": "tie"},
+        "t": [2**53, 1, 2, 3],
     }
-    assert decode(encode(fields)) == fields
+    frame = decode(encode(fields))
+    assert frame.ack == 2**53
+    assert frame.p1 is not None
+    assert (frame.p1.text, frame.p1.rqid) == ('a"\\\n\u2028\x00é🐉', 7)
+    assert orjson.loads(memoryview(frame.p1.request)) == request
+    assert frame.p2 == News("")
+    assert frame.end == End(None, 3, "tie")
+    assert frame.t == (2**53, 1, 2, 3)
+    assert frame.error is None
+
+
+def test_a_frame_that_says_less_has_less() -> None:
+    assert decode(b"{}").ack is UNSET
+    assert decode(b'{"ack":null}').ack is None
+    assert decode(b'{"ack":1,"news":[{}]}').ack == 1
+
+
+def test_a_request_is_decoded_once_and_when_it_is_read() -> None:
+    update = Update(News("|turn|1", 3, Raw(b'{"wait":true}')))
+    assert update.request == {"wait": True}
+    assert update.request is update.request
+    assert not update.must_choose
+    assert Update(News("|turn|1")).request is None
 
 
 def test_a_frame_is_one_line_whatever_is_in_it() -> None:
@@ -116,20 +143,26 @@ def test_what_json_does_not_know_cannot_be_encoded(value: object) -> None:
         b'{"a":NaN}',
         b"{'a':1}",
         b"Segmentation fault",
-        b'{"a":"\xff"}',
-        b'{"a":"\\ud800"}',
+        b'{"p1":{"text":"\xff"}}',
+        b'{"p1":{"text":"\\ud800"}}',
+        b'{"p1":{"text":"","request":{"half"}}',
+        b'{"p1":{"text":"","request":' + b"[" * 100_000,
         b"\x00",
         b"[" * 5_000,
+        b"null",
+        b"1",
+        b'"hello"',
+        b"[]",
+        b'[{"ack":1}]',
+        b"true",
+        b'{"ack":"1"}',
+        b'{"ack":1,"p1":{}}',
+        b'{"ack":1,"t":[1,2,3]}',
+        b'{"ack":1,"end":{"winner":"p3","turns":1,"reason":"win"}}',
     ],
 )
-def test_a_line_that_is_not_json_is_a_violation(line: bytes) -> None:
-    with pytest.raises(ProtocolViolation, match="is not JSON"):
-        decode(line)
-
-
-@pytest.mark.parametrize("line", [b"null", b"1", b'"hello"', b"[]", b'[{"ack":1}]', b"true"])
-def test_a_line_that_is_not_an_object_is_a_violation(line: bytes) -> None:
-    with pytest.raises(ProtocolViolation, match="is not an object"):
+def test_a_line_that_is_no_frame_is_a_violation(line: bytes) -> None:
+    with pytest.raises(ProtocolViolation, match="is no frame"):
         decode(line)
 
 
