@@ -43,14 +43,14 @@ class Plan:
     search_battles: int
     format: str = "gen9randombattle"
     pool: int = field(default_factory=cpu_count)
-    rooms: int = 32
+    rooms: int = 16
 
 
 FULL = Plan(
-    repeats=7,
+    repeats=11,
     fine_repeats=21,
-    battles=120,
-    slow_battles=10,
+    battles=80,
+    slow_battles=8,
     warmup=500,
     seconds=5.0,
     simulator_processes=(1, 2, 4),
