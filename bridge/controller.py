@@ -104,6 +104,9 @@ class Vitals:
     cpu: float = 0.0
 
 
+_NOBODY = Hello(protocol=0, node="", simulator="", turbo=False, pid=0)
+
+
 class Controller(asyncio.Protocol):
     """A warm Node process that runs battles."""
 
@@ -119,7 +122,7 @@ class Controller(asyncio.Protocol):
     ) -> None:
         self.number = number
         self.state = ControllerState.STARTING
-        self.identity = Hello()
+        self.identity = _NOBODY
         self.vitals = Vitals()
         self.traffic = Traffic()
         self.rooms: set[str] = set()
@@ -359,46 +362,43 @@ class Controller(asyncio.Protocol):
         arrived = trips.clock()
         traffic.reads += 1
         traffic.bytes_in += len(data)
-        frames = self._decode(self._splitter.feed(data))
+        lines = self._splitter.feed(data)
+        frames, violation = _decode(lines)
         traffic.frames += len(frames)
         decoded = trips.clock()
         stamps: list[int] = []
-        for frame in frames:
-            command = self._dispatch(frame)
-            if command is not None and frame.t is not None and command.issued and command.written:
-                stamps += (operations[command.operation], command.issued, command.written)
-                stamps += frame.t
-        if stamps and arrived and decoded:
-            trips.record(stamps, arrived, decoded, trips.clock())
+        try:
+            for frame in frames:
+                command = self._dispatch(frame)
+                if command is None or frame.t is None:
+                    continue
+                if command.issued and command.written:
+                    stamps += (operations[command.operation], command.issued, command.written)
+                    stamps += frame.t
+            if violation is not None:
+                self._suspect = acknowledged(lines[len(frames)])
+                raise violation
+        except ProtocolViolation as error:
+            self.condemn(ControllerDied(f"killed: {error.message}", **self._facts()))
+            return
+        dispatched = trips.clock()
+        if stamps and arrived and dispatched:
+            trips.record(stamps, arrived, decoded, dispatched)
         if self._watch is not None:
             self._watch.heard(more=bool(self._pending))
-
-    def _decode(self, lines: list[bytes]) -> list[Frame]:
-        """The frames on the lines, up to one that cannot be read."""
-        frames: list[Frame] = []
-        try:
-            frames.extend(map(decode, lines))
-        except ProtocolViolation as violation:
-            self._suspect = acknowledged(lines[len(frames)])
-            self._violated(violation)
-        return frames
 
     def _dispatch(self, frame: Frame) -> Command | None:
         """Hands a frame to whoever waits for it; returns the command that it answers."""
         if frame.ack is UNSET:
             if frame.hello is None or self._hello.done():
-                self._violated(ProtocolViolation("Node sent a frame that answers nothing"))
-            else:
-                self._hello.set_result(frame.hello)
+                raise ProtocolViolation(f"Node sent a frame that answers nothing: {frame}"[:300])
+            self._hello.set_result(frame.hello)
             return None
         # It may be unknown: a line that was no command, or one that its room has withdrawn.
         command = None if frame.ack is None else self._pending.pop(frame.ack, None)
         if command is not None:
             command.answered(command, frame)
         return command
-
-    def _violated(self, violation: ProtocolViolation) -> None:
-        self.condemn(ControllerDied(f"killed: {violation.message}", **self._facts()))
 
     def withdraw(self, commands: set[Command]) -> None:
         """Forgets unanswered commands of a room that leaves."""
@@ -435,7 +435,20 @@ class Controller(asyncio.Protocol):
         self._on_beat(self)
 
     def _note_vitals(self, frame: Frame) -> None:
+        if frame.rss is None or frame.heap is None or frame.cpu is None:
+            raise ProtocolViolation("Node does not say how it is", pid=self.pid)
         self.vitals = Vitals(frame.rss, frame.heap, frame.cpu)
+
+
+def _decode(lines: list[bytes]) -> tuple[list[Frame], ProtocolViolation | None]:
+    """The frames on the lines, up to one that cannot be read, and why not."""
+    frames: list[Frame] = []
+    for line in lines:
+        try:
+            frames.append(decode(line))
+        except ProtocolViolation as violation:
+            return frames, violation
+    return frames, None
 
 
 def _explain(status: int) -> str:

@@ -146,8 +146,8 @@ def record_rows(histograms: Sequence[Histogram], rows: npt.NDArray[np.int64]) ->
     exponents = (rows | (_SUB_BUCKETS - 1)).astype(np.float64).view(np.int64) >> _MANTISSA
     buckets = exponents - (_BIAS + _SUB_BUCKETS.bit_length() - 2)
     cells = buckets * (_SUB_BUCKETS // 2) + (rows >> buckets)
-    for histogram, *row in zip(histograms, cells, smallest, largest, strict=True):
-        histogram._count(*row)
+    for histogram, own, least, most in zip(histograms, cells, smallest, largest, strict=True):
+        histogram._count(own, least, most)
 
 
 @functools.cache

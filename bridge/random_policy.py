@@ -108,7 +108,7 @@ def _actions(request: Request, slot: int, taken: set[str], spent: set[str]) -> l
     if spent:
         gimmicks = [word for word in gimmicks if word not in spent]
     can_dynamax = active.get("canDynamax")
-    max_moves = active["maxMoves"]["maxMoves"] if active.get("maxMoves") else ()
+    max_moves = active.get("maxMoves", {}).get("maxMoves") or ()
     z_moves = active.get("canZMove") or ()
     options = []
     for index, move in enumerate(active["moves"]):
@@ -132,7 +132,7 @@ def _actions(request: Request, slot: int, taken: set[str], spent: set[str]) -> l
 
 
 def _aims(target: str | None, slot: int) -> Sequence[str]:
-    """What a move in doubles can be aimed at."""
+    """What a move can be aimed at where a side has several Pokémon."""
     makers = _AIMS.get(target) if target is not None else None
     return [make(slot) for make in makers] if makers else _NOWHERE
 

@@ -104,7 +104,7 @@ class BattleRoom:
         self._opened = False
         self._asks_again = False
         # Bound once: every command in flight would have to hold one of its own.
-        self._on_answered_move = self._on_moved
+        self._moved = self._on_moved
         self._unanswered: dict[Command, None] = {}
         self._failure: BridgeError | None = None
         self._end: asyncio.Future[Result] = self._loop.create_future()
@@ -173,11 +173,11 @@ class BattleRoom:
     def choose(self, side: SideId, choice: str, rqid: int | None) -> asyncio.Future[None]:
         self._require_play("choose")
         fields = {"room": self.tag, "side": side, "choice": choice, "rqid": rqid or 0}
-        return self._ask("choose", fields, self._on_answered_move)
+        return self._ask("choose", fields, self._moved)
 
     async def forfeit(self, side: SideId) -> None:
         self._require_play("forfeit")
-        await self._ask("forfeit", {"room": self.tag, "side": side}, self._on_answered_move)
+        await self._ask("forfeit", {"room": self.tag, "side": side}, self._moved)
 
     async def fork_into(self, copy: BattleRoom) -> None:
         """Makes `copy`, on the same controller, a room in the same state."""
@@ -236,6 +236,8 @@ class BattleRoom:
     # What controllers answer
 
     def _on_opened(self, command: Command, frame: Frame) -> None:
+        if frame.error is None and frame.teams is None:
+            raise ProtocolViolation("Node opened a battle without teams", room=self.tag)
         if self._refused(command, frame):
             return
         self._opened = True
@@ -249,8 +251,8 @@ class BattleRoom:
     def _on_moved(self, command: Command, frame: Frame) -> None:
         fields = command.fields
         side: SideId = fields["side"]
-        asked_again = (frame.p1 if side == "p1" else frame.p2) is not None
-        if frame.error is None or asked_again:
+        told = (frame.p1 if side == "p1" else frame.p2) is not None
+        if frame.error is None or told:
             choice = fields.get("choice", "")
             self.journal.moves.append(
                 ("choose" if command.operation == "choose" else "forfeit", side, choice)

@@ -7,12 +7,14 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any, Protocol
 
-import orjson
+from msgspec import Raw
 
 from .journal import Journal, SideId
-from .wire import News
+from .wire import News, decode_request
 
 __all__ = ["Side", "Update"]
+
+_NO_REQUEST = Raw()
 
 
 class Update:
@@ -29,8 +31,10 @@ class Update:
     @property
     def request(self) -> dict[str, Any] | None:
         """The request, decoded when it is first looked at."""
-        if self._request is None and self._raw:
-            self._request = orjson.loads(memoryview(self._raw))
+        if self._raw:
+            self._request = decode_request(self._raw)
+            # It keeps the whole frame in memory, with what the other side was told.
+            self._raw = _NO_REQUEST
         return self._request
 
     @property

@@ -32,8 +32,8 @@ PHASES = (
 encode: from the call to the write, which gathers the commands of a loop turn. pipe_out: until Node
 has read it. node_wait: behind other commands in Node. simulate: the battle itself. node_encode:
 making the frame. pipe_in: from there until Python has read it, which gathers the frames of a loop
-turn in Node. decode: until the frames of that read are parsed. dispatch: until their rooms have
-them, and players go on.
+turn in Node. decode: until the frames of that read are parsed, all but their requests. dispatch:
+until their rooms have them.
 """
 
 
@@ -83,7 +83,7 @@ class RoundTrips:
         """The numbers by which `record` knows operations."""
         self._trips: list[bytes] = []
         self._reads: list[bytes] = []
-        self._pending = 0
+        self._unfolded = 0
         self._totals: dict[str, Histogram] = {}
         self._phases: dict[str, dict[str, Histogram]] = {}
 
@@ -109,8 +109,8 @@ class RoundTrips:
         count = len(trips) // _OF_A_TRIP
         self._trips.append(_packer(len(trips)).pack(*trips))
         self._reads.append(_packer(_OF_A_READ).pack(count, arrived, decoded, dispatched))
-        self._pending += count
-        if self._pending >= _FOLD:
+        self._unfolded += count
+        if self._unfolded >= _FOLD:
             self._fold()
 
     def total(self, operation: str) -> Histogram:
@@ -139,7 +139,7 @@ class RoundTrips:
         reads = np.frombuffer(b"".join(self._reads), np.int64).reshape(-1, _OF_A_READ)
         self._trips.clear()
         self._reads.clear()
-        self._pending = 0
+        self._unfolded = 0
         numbers, issued, written, received, wait, simulate, encode = trips.T
         arrived, decoded, dispatched = np.repeat(reads[:, 1:], reads[:, 0], axis=0).T
         durations = np.stack(

@@ -15,15 +15,14 @@ __all__ = [
     "PROTOCOL",
     "UNSET",
     "End",
-    "Failure",
     "Fields",
     "Frame",
     "Hello",
     "LineSplitter",
     "News",
-    "NodeStamps",
     "acknowledged",
     "decode",
+    "decode_request",
     "encode",
 ]
 
@@ -39,11 +38,11 @@ NodeStamps = tuple[int, int, int, int]
 class Hello(Struct, gc=False):
     """Who speaks, in the first frame."""
 
-    protocol: int = 0
-    node: str = ""
-    simulator: str = ""
-    turbo: bool = False
-    pid: int = 0
+    protocol: int
+    node: str
+    simulator: str
+    turbo: bool
+    pid: int
 
 
 class News(Struct, gc=False):
@@ -57,6 +56,8 @@ class News(Struct, gc=False):
 
 
 class End(Struct, gc=False):
+    """How a battle ended."""
+
     winner: Literal["p1", "p2"] | None
     turns: int
     reason: Literal["win", "tie", "forfeit"]
@@ -70,7 +71,7 @@ class Failure(Struct, gc=False):
 
 
 class Frame(Struct, gc=False):
-    """What Node answers to a command. Members that Python has no use for are skipped."""
+    """What Node answers to a command. Members that are not listed are skipped."""
 
     ack: int | UnsetType | None = UNSET
     """The number of the command; None for a line that was none."""
@@ -80,10 +81,10 @@ class Frame(Struct, gc=False):
     error: Failure | None = None
     teams: list[str | None] | None = None
     t: NodeStamps | None = None
-    rooms: int = 0
-    rss: int = 0
-    heap: int = 0
-    cpu: float = 0.0
+    rooms: int | None = None
+    rss: int | None = None
+    heap: int | None = None
+    cpu: float | None = None
     hello: Hello | None = None
 
 
@@ -101,9 +102,23 @@ def encode(fields: Fields) -> bytes:
 def decode(line: bytes) -> Frame:
     """The frame on a line; a controller that sends anything else cannot be talked to."""
     try:
+        if not line.isascii():
+            # Requests are skipped here; what is in them would be noticed too late.
+            line.decode()
         return _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProtocolViolation(f"a line from Node is no frame: {error}: {line[:200]!r}") from error
+
+
+def decode_request(raw: Raw) -> dict[str, Any]:
+    """The request in a frame that was decoded before."""
+    try:
+        request = orjson.loads(memoryview(raw))
+    except orjson.JSONDecodeError as error:
+        raise ProtocolViolation(f"a request from Node is not JSON: {error}") from error
+    if not isinstance(request, dict):
+        raise ProtocolViolation(f"a request from Node is not an object: {request!r}"[:300])
+    return request
 
 
 def acknowledged(line: bytes) -> int | None:

@@ -25,5 +25,8 @@ def describe_machine(runtime: Runtime) -> dict[str, Any]:
         "python": platform.python_version(),
         "node": runtime.node_version,
         "pokemon-showdown": package["version"],
-        **{name: package_version(name) for name in ("maple", "uvloop", "orjson", "poke-env")},
+        **{
+            name: package_version(name)
+            for name in ("maple", "uvloop", "msgspec", "orjson", "poke-env")
+        },
     }

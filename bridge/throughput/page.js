@@ -6,7 +6,7 @@
   const PLACES = [
     ['In Python', [
       ['encode', 'from the call to the write, which gathers the commands of a loop turn'],
-      ['decode', 'until the frames of the same read are parsed'],
+      ['decode', 'until the frames of the same read are parsed, all but their requests'],
       ['dispatch', 'until their rooms have them'],
     ]],
     ['Between the processes', [

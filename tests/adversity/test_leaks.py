@@ -58,8 +58,8 @@ async def read(registry: ControllerRegistry, controller: Controller, rooms: int)
     assert stats["pool"]["rooms"] == 0
     assert stats["counters"]["deaths"] == 0
     assert controller.load == 0
-    answer = await controller.ask("ping")
-    assert answer.rooms == 0
+    assert (await controller.ask("ping")).rooms == 0
+    await controller.ping()
     gc.collect()
     python = psutil.Process()
     node = psutil.Process(controller.pid)
@@ -69,10 +69,10 @@ async def read(registry: ControllerRegistry, controller: Controller, rooms: int)
         python_memory=python.memory_info().rss,
         python_descriptors=python.num_fds(),
         python_cpu=time.process_time(),
-        node_heap=answer.heap,
-        node_memory=answer.rss,
+        node_heap=controller.vitals.heap,
+        node_memory=controller.vitals.rss,
         node_descriptors=node.num_fds(),
-        node_cpu=answer.cpu,
+        node_cpu=controller.vitals.cpu,
     )
 
 

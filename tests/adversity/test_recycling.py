@@ -42,8 +42,8 @@ def calm() -> Calm:
         async with ControllerRegistry(pool=1, warmup_battles=0, response_timeout=30) as registry:
             (controller,) = registry._ready()
             recordings = await play(registry)
-            answer = await controller.ask("ping")
-            return Calm(recordings, answer.rss // 1_000_000)
+            await controller.ping()
+            return Calm(recordings, controller.vitals.rss // 1_000_000)
 
     return asyncio.run(main())
 

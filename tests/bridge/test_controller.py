@@ -17,7 +17,7 @@ from bridge.controller import Controller, ControllerState, Death
 from bridge.errors import BridgeError, ControllerDied, ControllerUnresponsive, ProtocolViolation
 from bridge.runtime import find_runtime
 from bridge.timing import RoundTrips
-from bridge.wire import News
+from bridge.wire import Frame, News
 from tests.conftest import until
 
 pytestmark = pytest.mark.timeout(60)
@@ -215,6 +215,24 @@ async def test_an_answer_to_a_command_that_was_never_sent_is_passed_over(make: M
     await controller.start()
     assert (await controller.ask("ping")).rooms == 42
     await controller.stop()
+
+
+async def test_an_answer_that_cannot_be_read_is_blamed_and_those_before_it_count(
+    make: Make, deaths: list[Death]
+) -> None:
+    controller = make(
+        """serve(() => channel.write('{"ack":2,"rooms":42}\\n{"ack":3,"p1":{}}\\n'));"""
+    )
+    await controller.start()
+    answers = asyncio.gather(controller.ask("ping"), controller.ask("ping"), return_exceptions=True)
+    async with asyncio.timeout(30):
+        first, second = await answers
+    assert isinstance(first, Frame)
+    assert first.rooms == 42
+    assert isinstance(second, ControllerDied)
+    (death,) = deaths
+    assert death.in_hand is not None
+    assert death.blamed
 
 
 async def test_frames_may_arrive_in_any_pieces(make: Make) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from itertools import chain
 
 import pytest
 
@@ -68,6 +69,28 @@ def test_the_phases_add_up_to_the_whole() -> None:
     assert sum(means.values()) == pytest.approx(described["total"]["mean"], rel=0.01)
     for phase in PHASES:
         assert means[phase] == pytest.approx(sum(p[phase] for p in parts) / 1000, rel=0.01)
+
+
+def test_trips_that_end_with_one_read_share_its_stamps() -> None:
+    trips = RoundTrips()
+    opening, choosing = trips.operations["open"], trips.operations["choose"]
+    for start in (1_000, 501_000):
+        reads = [
+            [opening, start, start + 10, start + 30, 1, 2, 3],
+            [choosing, start + 1, start + 10, start + 30, 4, 5, 6],
+            [opening, start + 2, start + 10, start + 30, 7, 8, 9],
+        ]
+        trips.record([*chain.from_iterable(reads)], start + 60, start + 65, start + 67)
+    described = trips.summary()
+    assert {name: operation["total"]["count"] for name, operation in described.items()} == {
+        "open": 4,
+        "choose": 2,
+    }
+    assert described["choose"]["total"]["max"] == 66
+    assert described["open"]["total"]["max"] == 67
+    assert described["choose"]["phases"]["encode"]["max"] == 9
+    assert described["choose"]["phases"]["pipe_in"]["max"] == 15
+    assert described["open"]["phases"]["dispatch"]["count"] == 4
 
 
 @pytest.mark.parametrize("count", [1, _FOLD - 1, _FOLD, _FOLD + 1, 2 * _FOLD, 2 * _FOLD + 3])

@@ -115,6 +115,12 @@ def test_a_request_is_decoded_once_and_when_it_is_read() -> None:
     assert Update(News("|turn|1")).request is None
 
 
+@pytest.mark.parametrize("request_", [b"7", b"[]", b'{"a":1e999}', b'{"a":"\\ud800"}'])
+def test_a_request_that_is_none_is_a_violation_where_it_is_read(request_: bytes) -> None:
+    with pytest.raises(ProtocolViolation, match="a request from Node is not"):
+        _ = Update(News("", 1, Raw(request_))).request
+
+
 def test_a_frame_is_one_line_whatever_is_in_it() -> None:
     assert b"\n" not in encode({"choice": "move 1\n>p2 move 2\r\n"})
 
@@ -146,6 +152,8 @@ def test_what_json_does_not_know_cannot_be_encoded(value: object) -> None:
         b'{"p1":{"text":"\xff"}}',
         b'{"p1":{"text":"\\ud800"}}',
         b'{"p1":{"text":"","request":{"half"}}',
+        b'{"p1":{"text":"","request":{"name":"\xff"}}}',
+        b'{"hello":{"protocol":1}}',
         b'{"p1":{"text":"","request":' + b"[" * 100_000,
         b"\x00",
         b"[" * 5_000,
