@@ -185,6 +185,7 @@ def _measure(group: str, runtime: Runtime, outcome: Outcome, progress: Progress)
                 outcome.notes |= source.notes
         in_turn = list(sources.values())
         # Those that were ready first have waited for the others: a round that does not count.
+        progress(f"{', '.join(rows)}: a round that does not count")
         for source in in_turn:
             source.sample(repeats)
         for number in range(repeats):
