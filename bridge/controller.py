@@ -48,10 +48,12 @@ _TRANSITIONS: Final = {
 
 # Dozens of battles in flight leave more garbage between two turns of one of them than Node's usual
 # young generation holds, and threads that help to collect it take the cores of other controllers.
+# Bytecode stays: a pool that waits while a learner learns would have to compile it again.
 _COLLECTOR: Final = (
     "--min-semi-space-size=32",
     "--max-semi-space-size=32",
     "--single-threaded-gc",
+    "--no-flush-bytecode",
 )
 
 # Signals by which a process ends through its own fault. Any other one came from outside.

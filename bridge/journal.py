@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from .wire import Fields
 
 __all__ = ["Journal", "Move", "Player", "SideId"]
 
 SideId = Literal["p1", "p2"]
 _SIDES: dict[str, SideId] = {"p1": "p1", "p2": "p2"}
-Move = tuple[Literal["choose", "forfeit"], SideId, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,18 @@ class Player:
 
     def as_field(self) -> dict[str, Any]:
         return {"name": self.name, "team": self.team, "seed": self.seed}
+
+
+class Move(Struct, frozen=True, gc=False):
+    """What a side did.
+
+    All rooms together keep hundreds of thousands of these, all strings: nothing that Python's
+    garbage collector should count, or look through.
+    """
+
+    operation: Literal["choose", "forfeit"]
+    side: SideId
+    choice: str = ""
 
 
 @dataclass(slots=True)
@@ -68,8 +81,11 @@ class Journal:
         for side, player in (("p1", self.p1), ("p2", self.p2)):
             fields = {k: v for k, v in player.as_field().items() if v is not None}
             lines.append(f">player {side} {json.dumps(fields)}")
-        for operation, side, choice in self.moves:
-            lines.append(f">forcelose {side}" if operation == "forfeit" else f">{side} {choice}")
+        for move in self.moves:
+            if move.operation == "forfeit":
+                lines.append(f">forcelose {move.side}")
+            else:
+                lines.append(f">{move.side} {move.choice}")
         return "\n".join(lines) + "\n"
 
     def write_input_log(self, folder: Path, tag: str) -> Path:
@@ -97,9 +113,9 @@ class Journal:
                     side, _, fields = rest.partition(" ")
                     players[_SIDES[side]] = Player(**json.loads(fields))
                 elif word == "forcelose":
-                    moves.append(("forfeit", _SIDES[rest], ""))
+                    moves.append(Move("forfeit", _SIDES[rest]))
                 else:
-                    moves.append(("choose", _SIDES[word], rest))
+                    moves.append(Move("choose", _SIDES[word], rest))
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(
                     f"line {number} of the input log is not understood: {line[:80]}"

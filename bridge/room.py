@@ -18,7 +18,7 @@ from .errors import (
     RoomClosed,
     StaleChoice,
 )
-from .journal import Journal, SideId
+from .journal import Journal, Move, SideId
 from .side import Side, Update
 from .timing import RoundTrips
 from .wire import Fields, Frame
@@ -253,9 +253,12 @@ class BattleRoom:
         side: SideId = fields["side"]
         told = (frame.p1 if side == "p1" else frame.p2) is not None
         if frame.error is None or told:
-            choice = fields.get("choice", "")
             self.journal.moves.append(
-                ("choose" if command.operation == "choose" else "forfeit", side, choice)
+                Move(
+                    "choose" if command.operation == "choose" else "forfeit",
+                    side,
+                    fields.get("choice", ""),
+                )
             )
             self.deaths_in_hand = 0
             self.setbacks = 0
@@ -339,7 +342,7 @@ class BattleRoom:
         unanswered = list(self._unanswered)
         if self._opened:
             replay = {
-                "replay": self.journal.moves,
+                "replay": [(m.operation, m.side, m.choice) for m in self.journal.moves],
                 "ask": self._asks_again,
                 "rqid": max(self.p1.rqid or 0, self.p2.rqid or 0),
             }
@@ -390,10 +393,10 @@ class BattleRoom:
         for command in self._unanswered:
             side, choice = command.fields.get("side", ""), command.fields.get("choice", "")
             if command.operation == "forfeit":
-                journal.moves.append(("forfeit", side, ""))
+                journal.moves.append(Move("forfeit", side))
             elif current.get(side) == command.fields.get("rqid", 0) and _is_line(choice):
                 current[side] = None
-                journal.moves.append(("choose", side, choice))
+                journal.moves.append(Move("choose", side, choice))
         return journal
 
     def start_as(self, original: BattleRoom) -> None:

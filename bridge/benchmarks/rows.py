@@ -30,6 +30,10 @@ class Plan:
     `warmup` is how many battles a Node process plays before its first sample. V8 goes on compiling
     for some 500 of them; after fewer, a row whose processes share the battles looks worse than it
     is. The rows with a fixed number of open rooms share that many: they are about Python.
+
+    `lead_in` is how many it plays before every other one. A process that waits for its turn cools:
+    V8 gives back memory and drops what it has compiled, and the next battles cost up to thrice as
+    much.
     """
 
     repeats: int
@@ -37,6 +41,7 @@ class Plan:
     battles: int
     slow_battles: int
     warmup: int
+    lead_in: int
     seconds: float
     simulator_processes: tuple[int, ...]
     concurrencies: tuple[int, ...]
@@ -49,9 +54,10 @@ class Plan:
 FULL = Plan(
     repeats=11,
     fine_repeats=21,
-    battles=80,
+    battles=120,
     slow_battles=8,
     warmup=500,
+    lead_in=30,
     seconds=5.0,
     simulator_processes=(1, 2, 4),
     concurrencies=(4, 20, 50),
@@ -63,6 +69,7 @@ QUICK = Plan(
     battles=60,
     slow_battles=4,
     warmup=200,
+    lead_in=20,
     seconds=3.0,
     simulator_processes=(1, 2, 4),
     concurrencies=(10, 30),
@@ -100,8 +107,12 @@ def start_limits(runtime: Runtime, plan: Plan, row: str, processes: int) -> Iter
             answers = threads.map(lambda child, own: child.order(battles=own), children, shares)
             return together([Sample(python_cpu=0.0, python_memory=0, **a) for [a] in answers])
 
+        def sample(number: int) -> dict[str, Sample]:
+            play(plan.lead_in * processes, WARM_UP_SEED)
+            return {row: play(plan.battles, number * plan.battles)}
+
         play(plan.warmup * processes, WARM_UP_SEED)
-        yield Source(lambda number: {row: play(plan.battles, number * plan.battles)})
+        yield Source(sample)
 
 
 def start_limit(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
@@ -155,6 +166,7 @@ def start_pool(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
         rooms=plan.rooms,
         format=plan.format,
         warmup=plan.warmup * plan.pool,
+        lead_in=plan.lead_in * plan.pool,
         order=lambda number: {"battles": plan.battles, "first_seed": number * plan.battles},
     )
 
@@ -193,12 +205,12 @@ def start_showdown_websocket(runtime: Runtime, plan: Plan) -> Iterator[Source]:
             return play_in_own_process(
                 server,
                 battles=battles,
-                warmup=4,
+                warmup=plan.lead_in * best.simulator_processes,
                 concurrency=best.concurrency,
                 format=plan.format,
             )
 
-        play(max(1, plan.warmup * best.simulator_processes))
+        play(plan.warmup * best.simulator_processes)
         row = "showdown_websocket"
         found = {
             "simulator_processes": best.simulator_processes,

@@ -184,10 +184,6 @@ def _measure(group: str, runtime: Runtime, outcome: Outcome, progress: Progress)
                 sources[spec.start] = source
                 outcome.notes |= source.notes
         in_turn = list(sources.values())
-        # Those that were ready first have waited for the others: a round that does not count.
-        progress(f"{', '.join(rows)}: a round that does not count")
-        for source in in_turn:
-            source.sample(repeats)
         for number in range(repeats):
             for source in in_turn if number % 2 else reversed(in_turn):
                 taken = source.sample(number)

@@ -136,12 +136,13 @@ async def warm_registry(
 
 @asynccontextmanager
 async def pool(
-    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int
+    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int, lead_in: int
 ) -> AsyncIterator[Measure]:
     """The pool: warm controllers, and a Python driver that picks a random legal choice."""
     async with warm_registry(runtime, pool, rooms, format, warmup) as registry:
 
         async def measure(order: Order) -> list[Sample]:
+            await play_battles(registry, Workload(lead_in, rooms, format, WARM_UP_SEED))
             meter = PoolMeter(registry)
             workload = Workload(order["battles"], rooms, format, order["first_seed"])
             await play_battles(registry, workload)

@@ -12,7 +12,7 @@ import yaml
 
 from bridge import BattleRoom, BridgeConfig, ControllerRegistry, Player
 from bridge.errors import BattlePoisoned, ControllerDied
-from bridge.journal import Journal
+from bridge.journal import Journal, Move
 from bridge.workload import policies_for
 from tests.recording import Recorder, record_all
 
@@ -176,7 +176,7 @@ async def test_what_node_would_have_refused_is_not_in_the_log(poisonable: Bridge
         await asyncio.gather(*hostile, return_exceptions=True)
         (log,) = poisonable.poison_folder.iterdir()
         journal = Journal.from_input_log(log.read_text("utf-8"))
-        assert journal.moves == [("choose", "p2", "fault exit"), ("choose", "p1", "move 3")]
+        assert journal.moves == [Move("choose", "p2", "fault exit"), Move("choose", "p1", "move 3")]
 
 
 async def test_a_battle_in_whose_hands_controllers_are_killed_again_and_again_is_given_up(

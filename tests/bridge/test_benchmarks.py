@@ -163,6 +163,7 @@ TINY = Plan(
     battles=3,
     slow_battles=2,
     warmup=1,
+    lead_in=1,
     seconds=0.3,
     simulator_processes=(1,),
     concurrencies=(2,),

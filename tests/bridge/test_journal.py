@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from pathlib import Path
 
@@ -22,15 +23,15 @@ NAMES = {
     "line breaks": "a\nb\rc",
 }
 TEAM = "Pika\u2028chu|||static|thunderbolt,,,]Mew|\"'\\||synchronize|psychic||||||"
-MOVES: list[Move] = [
-    ("choose", "p1", "move 1"),
-    ("choose", "p2", "switch 3, move 2 +1 terastallize"),
-    ("choose", "p1", ""),
-    ("choose", "p2", "move Will-O-Wisp"),
-    ("choose", "p2", "  move  Flabébé\u00a0🐉 "),
-    ("choose", "p1", "p2 move 1"),
-    ("choose", "p1", "# not a comment"),
-    ("forfeit", "p2", ""),
+MOVES = [
+    Move("choose", "p1", "move 1"),
+    Move("choose", "p2", "switch 3, move 2 +1 terastallize"),
+    Move("choose", "p1", ""),
+    Move("choose", "p2", "move Will-O-Wisp"),
+    Move("choose", "p2", "  move  Flabébé\u00a0🐉 "),
+    Move("choose", "p1", "p2 move 1"),
+    Move("choose", "p1", "# not a comment"),
+    Move("forfeit", "p2"),
 ]
 
 
@@ -73,7 +74,7 @@ def test_a_log_gives_back_what_anybody_may_type() -> None:
 
     for _ in range(300):
         # Node refuses a choice with a line break before it gets into a journal.
-        moves: list[Move] = [("choose", "p1", text("\n\r")) for _ in range(draw.randrange(4))]
+        moves = [Move("choose", "p1", text("\n\r")) for _ in range(draw.randrange(4))]
         original = journal(Player(text(), text(), "1,1,1,1"), Player(text()), moves)
         assert Journal.from_input_log(original.input_log()) == original
 
@@ -155,6 +156,13 @@ def test_a_copy_goes_its_own_way() -> None:
     copy.moves.append(MOVES[2])
     copy.settle_teams(["Mew", None])
     assert original == journal(ASH, GARY, MOVES[:2])
+
+
+def test_moves_are_nothing_to_the_garbage_collector() -> None:
+    counted = gc.get_count()[0]
+    moves = [Move("choose", "p1", str(number)) for number in range(100)]
+    assert gc.get_count()[0] < counted + 50
+    assert not any(map(gc.is_tracked, moves))
 
 
 def test_settled_teams_are_what_the_battle_is_opened_with() -> None:

@@ -29,7 +29,7 @@ def journal(*moves: Move) -> Journal:
     return Journal("gen1randombattle", "1,2,3,4", p1, p2, list(moves))
 
 
-TURN: tuple[Move, Move] = (("choose", "p1", "default"), ("choose", "p2", "default"))
+TURN = (Move("choose", "p1", "default"), Move("choose", "p2", "default"))
 
 
 @dataclass
@@ -85,7 +85,7 @@ def test_a_battle_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_battle_ended_when_a_player_gave_up(tmp_path: Path, run_here: Command) -> None:
-    finished = run_here(written(tmp_path, journal(*TURN, ("forfeit", "p1", "")).input_log()))
+    finished = run_here(written(tmp_path, journal(*TURN, Move("forfeit", "p1")).input_log()))
     assert finished.stderr == ""
     assert finished.stdout == (
         "3 moves were replayed without a fault; p2 won after 2 turns (forfeit)\n"
@@ -101,7 +101,7 @@ def test_a_battle_breaks_the_simulator_again(tmp_path: Path) -> None:
             {"node_arguments": ["--require", str(FAULTS)], "poison_folder": str(poisoned)}
         )
     )
-    log = written(tmp_path, journal(*TURN, ("choose", "p1", "fault throw")).input_log())
+    log = written(tmp_path, journal(*TURN, Move("choose", "p1", "fault throw")).input_log())
     finished = run(log, "--config", settings)
     assert finished.status == 1, finished
     assert "the battle failed 2 times" in finished.stdout
