@@ -273,7 +273,7 @@ def run_script(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_every_seeded_row_plays_the_very_same_battles(tmp_path: Path) -> None:
     file = tmp_path / "benchmark.json"
-    rows = ["limit", "limit_per_core", "process_per_battle", "pool"]
+    rows = ["limit_per_core", "limit", "pool", "process_per_battle"]
     few = ("--repeats", "1", "--battles", str(QUICK.slow_battles))
     done = run_script("--only", ",".join(rows), *SMALL, *few, "--json", str(file))
     assert done.returncode == 0, done.stderr
@@ -329,7 +329,7 @@ def test_a_table_is_printed_even_if_the_json_cannot_be_written() -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--only", "limits"], "no row 'limits'; there are limit, "),
+        (["--only", "limits"], "no row 'limits'; there are limit_per_core, "),
         (["--pool", "0"], "--pool: 0 is too few"),
         (["--battles", "-3"], "--battles: -3 is too few"),
         (["--repeats", "0"], "--repeats: 0 is too few"),
