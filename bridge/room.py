@@ -84,6 +84,32 @@ class Host(Protocol):
 class BattleRoom:
     """One battle, named by its room tag."""
 
+    __slots__ = (
+        "_arrival",
+        "_asks_again",
+        "_end",
+        "_failure",
+        "_host",
+        "_loop",
+        "_moved",
+        "_opened",
+        "_unanswered",
+        "avoid",
+        "controller",
+        "deaths_in_hand",
+        "decisions",
+        "is_over",
+        "journal",
+        "last_active",
+        "last_crash",
+        "p1",
+        "p2",
+        "setbacks",
+        "state",
+        "strikes",
+        "tag",
+    )
+
     def __init__(self, tag: str, journal: Journal, host: Host) -> None:
         self.tag = tag
         self.journal = journal
@@ -105,10 +131,10 @@ class BattleRoom:
         self._asks_again = False
         # Bound once: every command in flight would have to hold one of its own.
         self._moved = self._on_moved
-        self._unanswered: dict[Command, None] = {}
+        self._unanswered: list[Command] = []
         self._failure: BridgeError | None = None
         self._end: asyncio.Future[Result] = self._loop.create_future()
-        self._arrived = asyncio.Event()
+        self._arrival: asyncio.Future[None] | None = None
         self.last_active = self._loop.time()
 
     def __repr__(self) -> str:
@@ -222,7 +248,7 @@ class BattleRoom:
             raise rejection(str(error), room=self.tag) from error
         if len(command.body) > self._host.max_frame - _NUMBERING:
             raise rejection(f"{len(command.body)} bytes are too long for a command", room=self.tag)
-        self._unanswered[command] = None
+        self._unanswered.append(command)
         if self.controller is not None:
             self.controller.send(command)
         return future
@@ -273,7 +299,7 @@ class BattleRoom:
             return
         if self.state is RoomState.MOVING:
             self._become(RoomState.PLAYING)
-        self._arrived.set()
+        self._note_arrival()
         if self._asks_again:
             self.ask_again(frame)
         self._deliver_end(frame)
@@ -294,7 +320,8 @@ class BattleRoom:
 
     def _note_answer(self, command: Command) -> None:
         self.last_active = self._loop.time()
-        self._unanswered.pop(command, None)
+        if command in self._unanswered:
+            self._unanswered.remove(command)
 
     def _fail_command(self, command: Command, code: str, message: str) -> None:
         pid = self.controller.pid if self.controller else None
@@ -339,7 +366,7 @@ class BattleRoom:
 
     def settle_on(self, controller: Controller) -> None:
         """Begins or goes on there: repeats what was answered, then asks what was not."""
-        unanswered = list(self._unanswered)
+        unanswered, self._unanswered = self._unanswered, []
         if self._opened:
             replay = {
                 "replay": [(m.operation, m.side, m.choice) for m in self.journal.moves],
@@ -350,13 +377,13 @@ class BattleRoom:
             resume = Command(
                 "open", fields, answered=self._on_resumed, issued=self._host.trips.clock()
             )
-            self._unanswered = {resume: None}
+            self._unanswered = [resume]
             controller.send(resume)
         elif self.state is RoomState.MOVING:
             self._become(RoomState.OPENING)
         for command in unanswered:
             controller.send(command)
-            self._unanswered[command] = None
+            self._unanswered.append(command)
 
     def suspend(self) -> None:
         """Its controller is gone: commands wait until there is another."""
@@ -364,8 +391,7 @@ class BattleRoom:
         if self.state is not RoomState.MOVING:
             self._become(RoomState.MOVING)
         # A replay is made anew from the journal, which may be longer by then.
-        for command in [c for c in self._unanswered if "replay" in c.fields]:
-            del self._unanswered[command]
+        self._unanswered = [c for c in self._unanswered if "replay" not in c.fields]
 
     def withdraw(self) -> None:
         """Takes back what its controller has not answered, to ask it elsewhere."""
@@ -378,9 +404,14 @@ class BattleRoom:
         self._opened = True
         self._asks_again = True
         self._become(RoomState.MOVING)
+        self._arrival = self._loop.create_future()
         self.settle_on(controller)
-        await self._arrived.wait()
+        await self._arrival
         self.raise_failure()
+
+    def _note_arrival(self) -> None:
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_result(None)
 
     def pending_journal(self) -> Journal:
         """The journal with the moves that no controller has lived to answer.
@@ -442,7 +473,7 @@ class BattleRoom:
             future=closing,
         )
         controller.send(close)
-        self._unanswered[close] = None
+        self._unanswered.append(close)
 
     def controller_gone(self) -> None:
         """The controller of a room that is over has died before it confirmed."""
@@ -458,11 +489,11 @@ class BattleRoom:
         """Tells everybody who waits for anything here that nothing more will happen."""
         self._become(state)
         self._failure = failure
-        self._arrived.set()
+        self._note_arrival()
         if failure is not None and not self._end.done():
             self._end.set_exception(failure)
             self._end.exception()
-        unanswered, self._unanswered = self._unanswered, {}
+        unanswered, self._unanswered = self._unanswered, []
         for command in unanswered:
             command.abandon(failure or StaleChoice("the battle has ended", room=self.tag))
         self.p1.wake()

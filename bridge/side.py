@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any, Protocol
 
@@ -78,7 +77,8 @@ class Side:
     def __init__(self, room: Table, side: SideId) -> None:
         self.id: SideId = side
         self._room = room
-        self._unread: deque[Update] = deque()
+        # Rarely more than one, and the block of an empty deque would be as large as all else here.
+        self._unread: list[Update] = []
         self._untold = True
         self._waiter: asyncio.Future[None] | None = None
         self.rqid: int | None = None
@@ -107,7 +107,7 @@ class Side:
                 await self._waiter
             finally:
                 self._waiter = None
-        return self._unread.popleft()
+        return self._unread.pop(0)
 
     async def __aiter__(self) -> AsyncIterator[Update]:
         while (update := await self.next()) is not None:

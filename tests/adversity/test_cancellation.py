@@ -240,7 +240,7 @@ async def test_choose(
     chosen = ["p1"] if room.journal.moves or room._unanswered else []
     recorder = Recorder(room, policies if chosen else policies_for(SEED), chosen=chosen)
     if not chosen:
-        room.p1._unread.appendleft(update)
+        room.p1._unread.insert(0, update)
     played = await recorder.play()
     assert played.p2 == undisturbed.p2
     assert played.result == undisturbed.result
