@@ -44,6 +44,8 @@ def main() -> int:
     }
     if options.repeats is not None:
         changes["fine_repeats"] = options.repeats
+    if options.battles is not None:
+        changes["fine_battles"] = options.battles
     console = Console(stderr=True, log_path=False)
     try:
         runtime = find_runtime(progress=console.log)
@@ -98,7 +100,9 @@ def parse_arguments() -> argparse.Namespace:
         help=f"samples of each row ({FULL.repeats}; {FULL.fine_repeats} where rows are close)",
     )
     parser.add_argument(
-        "--battles", type=at_least_one, help=f"battles in a sample ({FULL.battles})"
+        "--battles",
+        type=at_least_one,
+        help=f"battles in a sample ({FULL.battles}; {FULL.fine_battles} where rows are close)",
     )
     parser.add_argument(
         "--warmup",

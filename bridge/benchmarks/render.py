@@ -20,8 +20,8 @@ def render(outcome: Outcome, console: Console) -> None:
     console.print(", ".join(f"{name} {value}" for name, value in outcome.machine.items() if value))
     console.print(
         f"{plan.format}, medians of samples of {plan.battles} battles (process_per_battle: "
-        f"{plan.slow_battles}) or {plan.seconds:g} s (rooms); pool of {plan.pool} with "
-        f"{plan.rooms} battles in flight"
+        f"{plan.slow_battles}, timing: {plan.fine_battles}) or {plan.seconds:g} s (rooms); "
+        f"pool of {plan.pool} with {plan.rooms} battles in flight"
     )
     if best := outcome.notes.get("showdown_websocket"):
         console.print(

@@ -27,6 +27,9 @@ _STEADY_POOL = 4
 class Plan:
     """How much to measure.
 
+    Rows that are closer to each other than the moods of a machine take `fine_repeats` samples, of
+    `fine_battles` battles or of so many `seconds`; the others `repeats`, of `battles` battles.
+
     `warmup` is how many battles a Node process plays before its first sample. V8 goes on compiling
     for some 500 of them; after fewer, a row whose processes share the battles looks worse than it
     is. The rows with a fixed number of open rooms share that many: they are about Python.
@@ -39,6 +42,7 @@ class Plan:
     repeats: int
     fine_repeats: int
     battles: int
+    fine_battles: int
     slow_battles: int
     warmup: int
     lead_in: int
@@ -53,24 +57,26 @@ class Plan:
 
 FULL = Plan(
     repeats=17,
-    fine_repeats=21,
+    fine_repeats=61,
     battles=100,
+    fine_battles=35,
     slow_battles=8,
     warmup=500,
     lead_in=30,
-    seconds=5.0,
+    seconds=2.0,
     simulator_processes=(1, 2, 4),
     concurrencies=(4, 20, 50),
     search_battles=60,
 )
 QUICK = Plan(
     repeats=3,
-    fine_repeats=5,
+    fine_repeats=11,
     battles=60,
+    fine_battles=25,
     slow_battles=4,
     warmup=200,
     lead_in=20,
-    seconds=3.0,
+    seconds=2.0,
     simulator_processes=(1, 2, 4),
     concurrencies=(10, 30),
     search_battles=30,
@@ -181,7 +187,7 @@ def start_timing(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]
         rooms=plan.rooms,
         format=plan.format,
         warmup=plan.warmup * plan.pool,
-        order=lambda number: {"battles": plan.battles},
+        order=lambda _number: {"battles": plan.fine_battles},
     )
 
 

@@ -161,6 +161,7 @@ TINY = Plan(
     repeats=2,
     fine_repeats=2,
     battles=3,
+    fine_battles=3,
     slow_battles=2,
     warmup=1,
     lead_in=1,
