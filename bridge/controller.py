@@ -49,7 +49,7 @@ _TRANSITIONS: Final = {
 # Dozens of battles in flight leave more garbage between two turns of one of them than Node's usual
 # young generation holds, and threads that help to collect it take the cores of other controllers.
 # Bytecode stays: a pool that waits while a learner learns would have to compile it again.
-_COLLECTOR: Final = (
+_V8_OPTIONS: Final = (
     "--min-semi-space-size=32",
     "--max-semi-space-size=32",
     "--single-threaded-gc",
@@ -203,7 +203,7 @@ class Controller(asyncio.Protocol):
         return [
             str(self._runtime.node),
             f"--max-old-space-size={self._config.max_heap_mb}",
-            *_COLLECTOR,
+            *_V8_OPTIONS,
             *self._config.node_arguments,
             str(self._runtime.entry),
             f"--simulator={self._runtime.simulator}",

@@ -131,7 +131,7 @@ class BattleRoom:
         self._asks_again = False
         # Bound once: every command in flight would have to hold one of its own.
         self._moved = self._on_moved
-        self._unanswered: list[Command] = []
+        self._unanswered: dict[Command, None] = {}
         self._failure: BridgeError | None = None
         self._end: asyncio.Future[Result] = self._loop.create_future()
         self._arrival: asyncio.Future[None] | None = None
@@ -248,7 +248,7 @@ class BattleRoom:
             raise rejection(str(error), room=self.tag) from error
         if len(command.body) > self._host.max_frame - _NUMBERING:
             raise rejection(f"{len(command.body)} bytes are too long for a command", room=self.tag)
-        self._unanswered.append(command)
+        self._unanswered[command] = None
         if self.controller is not None:
             self.controller.send(command)
         return future
@@ -320,8 +320,7 @@ class BattleRoom:
 
     def _note_answer(self, command: Command) -> None:
         self.last_active = self._loop.time()
-        if command in self._unanswered:
-            self._unanswered.remove(command)
+        self._unanswered.pop(command, None)
 
     def _fail_command(self, command: Command, code: str, message: str) -> None:
         pid = self.controller.pid if self.controller else None
@@ -366,7 +365,7 @@ class BattleRoom:
 
     def settle_on(self, controller: Controller) -> None:
         """Begins or goes on there: repeats what was answered, then asks what was not."""
-        unanswered, self._unanswered = self._unanswered, []
+        unanswered = list(self._unanswered)
         if self._opened:
             replay = {
                 "replay": [(m.operation, m.side, m.choice) for m in self.journal.moves],
@@ -377,13 +376,13 @@ class BattleRoom:
             resume = Command(
                 "open", fields, answered=self._on_resumed, issued=self._host.trips.clock()
             )
-            self._unanswered = [resume]
+            self._unanswered = {resume: None}
             controller.send(resume)
         elif self.state is RoomState.MOVING:
             self._become(RoomState.OPENING)
         for command in unanswered:
             controller.send(command)
-            self._unanswered.append(command)
+            self._unanswered[command] = None
 
     def suspend(self) -> None:
         """Its controller is gone: commands wait until there is another."""
@@ -391,7 +390,8 @@ class BattleRoom:
         if self.state is not RoomState.MOVING:
             self._become(RoomState.MOVING)
         # A replay is made anew from the journal, which may be longer by then.
-        self._unanswered = [c for c in self._unanswered if "replay" not in c.fields]
+        for command in [c for c in self._unanswered if "replay" in c.fields]:
+            del self._unanswered[command]
 
     def withdraw(self) -> None:
         """Takes back what its controller has not answered, to ask it elsewhere."""
@@ -473,7 +473,7 @@ class BattleRoom:
             future=closing,
         )
         controller.send(close)
-        self._unanswered.append(close)
+        self._unanswered[close] = None
 
     def controller_gone(self) -> None:
         """The controller of a room that is over has died before it confirmed."""
@@ -493,7 +493,7 @@ class BattleRoom:
         if failure is not None and not self._end.done():
             self._end.set_exception(failure)
             self._end.exception()
-        unanswered, self._unanswered = self._unanswered, []
+        unanswered, self._unanswered = self._unanswered, {}
         for command in unanswered:
             command.abandon(failure or StaleChoice("the battle has ended", room=self.tag))
         self.p1.wake()

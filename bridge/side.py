@@ -77,7 +77,7 @@ class Side:
     def __init__(self, room: Table, side: SideId) -> None:
         self.id: SideId = side
         self._room = room
-        # Rarely more than one, and the block of an empty deque would be as large as all else here.
+        # Rarely more than one, and an empty deque is larger than all else here.
         self._unread: list[Update] = []
         self._untold = True
         self._waiter: asyncio.Future[None] | None = None

@@ -34,9 +34,9 @@ class Plan:
     for some 500 of them; after fewer, a row whose processes share the battles looks worse than it
     is. The rows with a fixed number of open rooms share that many: they are about Python.
 
-    `lead_in` is how many it plays before every other one. A process that waits for its turn cools:
-    V8 gives back memory and drops what it has compiled, and the next battles cost up to thrice as
-    much.
+    `lead_in` is how many it plays, uncounted, at the start of each sample. A process that waits for
+    its turn cools: V8 gives back memory and drops what it has compiled, and the next battles cost
+    up to thrice as much.
     """
 
     repeats: int
