@@ -68,10 +68,10 @@ class Controller {
 
   /** Works through what has arrived, writes once, and goes on in the next loop turn if time is up. */
   #turn = () => {
-    const deadline = now() + LONGEST_TURN;
-    while (this.position < this.arrivals.length) {
-      const arrival = this.arrivals[this.position++];
-      if (this.#answer(arrival) > deadline) break;
+    let time = now();
+    const deadline = time + LONGEST_TURN;
+    while (this.position < this.arrivals.length && time <= deadline) {
+      time = this.#answer(this.arrivals[this.position++], time);
     }
     this.channel.flush();
     // A busy process may never see the end of the queue: what is answered must go at once.
@@ -83,10 +83,10 @@ class Controller {
 
   /**
    * @param {Arrival} arrival
+   * @param {number} started the time when the answer before it was ready
    * @returns {number} the time when the answer was ready
    */
-  #answer({ line, received }) {
-    const started = this.#stamp();
+  #answer({ line, received }, started) {
     /** @type {Partial<import('./lib/rooms').Command>} */
     let command = {};
     let report;
