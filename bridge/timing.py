@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import struct
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from .histogram import Histogram, record_rows
 
@@ -54,7 +54,7 @@ class RoundTrip(NamedTuple):
     dispatched: int
 
 
-_FOLD = 2048
+_FOLD = 1024
 _OF_A_TRIP = 7  # the number of its operation, and its first six stamps
 _OF_A_READ = 4  # how many trips it ended, and their last three stamps
 
@@ -70,8 +70,8 @@ class _Numbers(dict[str, int]):
 class RoundTrips:
     """The histograms of all round trips, by operation.
 
-    On the hot path the stamps are only packed: as objects they would fill the caches. Whenever
-    there are enough of them, numpy folds them into the histograms together.
+    On the hot path the stamps are only put aside. Whenever there are enough of them, and before
+    they fill the caches, numpy folds them into the histograms together.
     """
 
     def __init__(self, *, on: bool = True) -> None:
@@ -81,9 +81,8 @@ class RoundTrips:
         """The clock that stamps commands, or one that always reads 0: not timed."""
         self.operations = _Numbers()
         """The numbers by which `record` knows operations."""
-        self._trips: list[bytes] = []
-        self._reads: list[bytes] = []
-        self._unfolded = 0
+        self._trips: list[int] = []
+        self._reads: list[int] = []
         self._totals: dict[str, Histogram] = {}
         self._phases: dict[str, dict[str, Histogram]] = {}
 
@@ -106,11 +105,9 @@ class RoundTrips:
 
         Of each trip, one after another, come the number of its operation and the other stamps.
         """
-        count = len(trips) // _OF_A_TRIP
-        self._trips.append(_packer(len(trips)).pack(*trips))
-        self._reads.append(_packer(_OF_A_READ).pack(count, arrived, decoded, dispatched))
-        self._unfolded += count
-        if self._unfolded >= _FOLD:
+        self._trips += trips
+        self._reads += (len(trips) // _OF_A_TRIP, arrived, decoded, dispatched)
+        if len(self._trips) >= _FOLD * _OF_A_TRIP:
             self._fold()
 
     def total(self, operation: str) -> Histogram:
@@ -135,11 +132,10 @@ class RoundTrips:
         }
 
     def _fold(self) -> None:
-        trips = np.frombuffer(b"".join(self._trips), np.int64).reshape(-1, _OF_A_TRIP)
-        reads = np.frombuffer(b"".join(self._reads), np.int64).reshape(-1, _OF_A_READ)
+        trips = _table(self._trips, _OF_A_TRIP)
+        reads = _table(self._reads, _OF_A_READ)
         self._trips.clear()
         self._reads.clear()
-        self._unfolded = 0
         numbers, issued, written, received, wait, simulate, encode = trips.T
         arrived, decoded, dispatched = np.repeat(reads[:, 1:], reads[:, 0], axis=0).T
         durations = np.stack(
@@ -168,9 +164,9 @@ class RoundTrips:
         return [*self._phases[operation].values(), self._totals[operation]]
 
 
-@functools.cache
-def _packer(numbers: int) -> struct.Struct:
-    return struct.Struct(f"={numbers}q")
+def _table(numbers: list[int], columns: int) -> npt.NDArray[np.int64]:
+    packed = struct.pack(f"={len(numbers)}q", *numbers)
+    return np.frombuffer(packed, np.int64).reshape(-1, columns)
 
 
 def _no_clock() -> int:
