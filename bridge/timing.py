@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .histogram import Histogram, record_rows
 
@@ -30,10 +28,10 @@ PHASES = (
 """The parts of a round trip, in order; together they are the whole of it.
 
 encode: from the call to the write, which gathers the commands of a loop turn. pipe_out: until Node
-has read it. node_wait: behind other commands in Node. simulate: the battle itself. node_encode:
-making the frame. pipe_in: from there until Python has read it, which gathers the frames of a loop
-turn in Node. decode: until the frames of that read are parsed, all but their requests. dispatch:
-until their rooms have them.
+has read it. node_wait: behind other commands in Node. simulate: the battle itself, and parsing the
+command. node_encode: making the frame. pipe_in: from there until Python has read it, which gathers
+the frames of a loop turn in Node. decode: until the frames of that read are parsed, all but their
+requests. dispatch: until their rooms have them.
 """
 
 
@@ -54,7 +52,7 @@ class RoundTrip(NamedTuple):
     dispatched: int
 
 
-_FOLD = 1024
+_FOLD = 1024  # so many trips at once
 _OF_A_TRIP = 7  # the number of its operation, and its first six stamps
 _OF_A_READ = 4  # how many trips it ended, and their last three stamps
 
@@ -132,8 +130,8 @@ class RoundTrips:
         }
 
     def _fold(self) -> None:
-        trips = _table(self._trips, _OF_A_TRIP)
-        reads = _table(self._reads, _OF_A_READ)
+        trips = np.array(self._trips, np.int64).reshape(-1, _OF_A_TRIP)
+        reads = np.array(self._reads, np.int64).reshape(-1, _OF_A_READ)
         self._trips.clear()
         self._reads.clear()
         numbers, issued, written, received, wait, simulate, encode = trips.T
@@ -162,11 +160,6 @@ class RoundTrips:
             self._totals[operation] = Histogram()
             self._phases[operation] = {phase: Histogram() for phase in PHASES}
         return [*self._phases[operation].values(), self._totals[operation]]
-
-
-def _table(numbers: list[int], columns: int) -> npt.NDArray[np.int64]:
-    packed = struct.pack(f"={len(numbers)}q", *numbers)
-    return np.frombuffer(packed, np.int64).reshape(-1, columns)
 
 
 def _no_clock() -> int:

@@ -22,8 +22,9 @@ const { loadSimulator } = require('./lib/simulator');
 
 const PROTOCOL = 1;
 /**
- * A loop turn ends, and its answers leave, when half of what waited for it is done: Python works on those while
- * this process works on the rest. It ends not so early that writes become many, nor so late that answers grow old.
+ * In nanoseconds. A loop turn ends, and its answers leave, once half of what waited for it is done: Python works on
+ * those while this process works on the rest. It is never so short that writes become many, nor so long that
+ * answers grow old.
  */
 const SHORTEST_TURN = 4e6;
 const LONGEST_TURN = 16e6;
@@ -70,7 +71,7 @@ class Controller {
     if (idle && lines.length) this.#turn();
   }
 
-  /** Works through what has arrived, writes once, and goes on in the next loop turn if time is up. */
+  /** Works through what has arrived, or part of it, and writes once; the rest is for the next loop turn. */
   #turn = () => {
     const begun = now();
     const half = this.arrivals.length / 2;
@@ -89,7 +90,7 @@ class Controller {
 
   /**
    * @param {Arrival} arrival
-   * @param {number} started the time when the answer before it was ready
+   * @param {number} started the time when the answer before it was ready, or the turn began
    * @returns {number} the time when the answer was ready
    */
   #answer({ line, received }, started) {

@@ -27,7 +27,7 @@ neighbouring samples. CPU time is counted beside wall time, because other work o
 disturbs it less.
 
 examples:
-  scripts/benchmark.py                      everything, three quarters of an hour on two cores
+  scripts/benchmark.py                      everything, about three quarters of an hour on two cores
   scripts/benchmark.py --quick              the same with fewer and shorter samples, a few minutes
   scripts/benchmark.py --only limit,pool    what the bridge costs over the bare simulator
   scripts/benchmark.py --json bench.json    write rows, spreads and all samples beside the table

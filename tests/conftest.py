@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,10 @@ import pytest
 import uvloop
 
 from bridge import BridgeConfig
+
+# In the background of a shell the tests, and whatever they start to interrupt, would ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 LOOPS: dict[str, LoopFactory] = {

@@ -259,3 +259,16 @@ test('a controller stamps its answers until a ping says otherwise', { timeout: P
   assert.equal((await child.ask({ id: 99, op: 'ping', timing: 1 })).error.code, 'bad_field');
   assert.equal(await isStamped(close), true);
 });
+
+test('stamps stay true when timing is switched between two commands of a write', { timeout: PATIENCE }, async (t) => {
+  const child = new Child();
+  t.after(() => child.remove());
+  await child.next();
+  const pings = [{ timing: false }, { timing: true }, {}].map((fields, i) => ({ id: i + 1, op: 'ping', ...fields }));
+  child.send(...pings);
+  for (const { id } of pings) {
+    const { ack, t: stamps } = await child.next();
+    assert.equal(ack, id);
+    if (stamps) assert.ok(stamps.slice(1).every((/** @type {number} */ part) => part >= 0 && part < 60e9), stamps);
+  }
+});
