@@ -1,0 +1,43 @@
+'use strict';
+/** Turbo: the simulator with its hot paths replaced by faster ones whose output is the same to the byte. */
+
+const { Installation } = require('./installation');
+const { hook } = require('./loader');
+const { patches } = require('./patches');
+
+/** @type {Map<string, Installation>} */
+const installations = new Map();
+let hooked = false;
+
+/**
+ * Puts turbo in front of every copy of the simulator that this process loads from now on.
+ * @param {{off?: Iterable<string>, warn?: (message: string) => void}} [options] names of patches to leave out, and
+ *   who hears, once for each copy, of patches that do not fit it
+ */
+function install({ off = [], warn = (message) => process.emitWarning(message) } = {}) {
+  if (hooked) throw new Error('turbo is installed already');
+  hooked = true;
+  const unwanted = new Set(off);
+  for (const name of unwanted) {
+    if (!patches.some((patch) => patch.name === name)) throw new Error(`turbo has no patch called ${name}`);
+  }
+  hook((root) => {
+    let installation = installations.get(root);
+    if (!installation) {
+      installation = new Installation(root, patches, { off: unwanted, warn });
+      installations.set(root, installation);
+      const { refusals, version } = installation;
+      if (refusals.length) {
+        warn(`turbo leaves these parts of pokemon-showdown ${version} as they are: ${refusals.join('; ')}`);
+      }
+    }
+    return installation;
+  });
+}
+
+/** @returns {Installation[]} one for each copy of the simulator that was loaded */
+function installed() {
+  return [...installations.values()];
+}
+
+module.exports = { install, installed, patches };

@@ -1,0 +1,7 @@
+'use strict';
+/** All patches, in the order in which they are applied. */
+
+/** @type {import('../installation').Patch[]} */
+const patches = [require('./traits')];
+
+module.exports = { patches };

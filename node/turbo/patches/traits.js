@@ -1,0 +1,76 @@
+'use strict';
+/**
+ * Vanilla: a mod or a format may give a battle, or the Pokémon and sides in it, methods of their own.
+ * Instead: nothing changes. Each battle gets traits, one boolean a patch: whether its mod leaves alone every method
+ * that the patch no longer calls. Where one does not, the patch leaves the battle to vanilla, and one warning says so.
+ * Same, because: a battle keeps its traits under a symbol, which nothing in the simulator enumerates.
+ */
+
+/** Where a mod's scripts and a format keep methods, and of which class they are. */
+const CLASSES = [
+  ['pokemon', 'Pokemon'],
+  ['side', 'Side'],
+  ['field', 'Field'],
+  ['queue', 'BattleQueue'],
+  ['actions', 'BattleActions'],
+];
+const TRAITS = Symbol('traits');
+
+/** @type {import('../installation').Patch} */
+module.exports = {
+  name: 'traits',
+  edits: {
+    'sim/battle': [
+      {
+        site: 'if (format.battle) Object.assign(this, format.battle);',
+        put: 'if (format.battle) Object.assign(this, format.battle);\n    turbo.giveTraits(this, format);',
+      },
+    ],
+  },
+  methods: {
+    'sim/battle': (_, { runtime }) => {
+      /** @type {WeakMap<object, Record<string, boolean>>} by dex: a mod is the same for all of its battles */
+      const byDex = new WeakMap();
+      const warned = new Set();
+      runtime.TRAITS = TRAITS;
+      /** @param {any} battle @param {any} format */
+      runtime.giveTraits = (battle, format) => {
+        const hasOwn = format.battle || CLASSES.some(([key]) => format[key]);
+        let traits = hasOwn ? undefined : byDex.get(battle.dex);
+        if (!traits) {
+          traits = judge(battle.dex, format);
+          if (!hasOwn) byDex.set(battle.dex, traits);
+        }
+        battle[TRAITS] = traits;
+      };
+
+      /** @param {any} dex @param {any} format */
+      function judge(dex, format) {
+        const own = new Set([...overridden(dex.data.Scripts, dex.data.Scripts), ...overridden(format, format.battle)]);
+        /** @type {Record<string, boolean>} */
+        const traits = {};
+        for (const [patch, inlined] of Object.entries(runtime.inlined)) {
+          const met = /** @type {string[]} */ (inlined).filter((method) => own.has(method));
+          traits[patch] = met.length === 0;
+          const where = `${dex.currentMod} ${patch}`;
+          if (!met.length || warned.has(where)) continue;
+          warned.add(where);
+          runtime.warn(`turbo leaves ${patch} to vanilla in ${format.name}: its mod has its own ${met.join(', ')}`);
+        }
+        return traits;
+      }
+      return {};
+    },
+  },
+};
+
+/**
+ * @param {any} holder of methods by class
+ * @param {any} battle methods of the battle itself
+ */
+function* overridden(holder, battle) {
+  for (const name in battle ?? {}) if (typeof battle[name] === 'function') yield `Battle.${name}`;
+  for (const [key, owner] of CLASSES) {
+    for (const name in holder[key] ?? {}) if (typeof holder[key][name] === 'function') yield `${owner}.${name}`;
+  }
+}
