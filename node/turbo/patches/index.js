@@ -2,6 +2,13 @@
 /** All patches, in the order in which they are applied. */
 
 /** @type {import('../installation').Patch[]} */
-const patches = [require('./traits')];
+const patches = [
+  require('./traits'),
+  require('./listeners'),
+  require('./quiet-events'),
+  require('./single-events'),
+  require('./speed-order'),
+  require('./priorities'),
+];
 
 module.exports = { patches };
