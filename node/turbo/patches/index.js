@@ -9,6 +9,9 @@ const patches = [
   require('./single-events'),
   require('./speed-order'),
   require('./priorities'),
+  require('./field-events'),
+  require('./stats'),
+  require('./suppression'),
 ];
 
 module.exports = { patches };

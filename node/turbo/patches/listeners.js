@@ -426,7 +426,7 @@ module.exports = {
       const index = new Index(Pokemon, Side);
       const vanilla = Battle.prototype.findEventHandlers;
       const { TRAITS } = runtime;
-      Object.assign(runtime, { LISTENERS, index, ON, hears });
+      Object.assign(runtime, { LISTENERS, ON, ANY, index, hears });
       return {
         Battle: {
           /** @this {any} @param {any} target @param {string} name @param {any} source */
