@@ -3,6 +3,7 @@
 
 /** @type {import('../installation').Patch[]} */
 const patches = [
+  require('./to-id'),
   require('./traits'),
   require('./listeners'),
   require('./quiet-events'),
@@ -12,6 +13,7 @@ const patches = [
   require('./field-events'),
   require('./stats'),
   require('./suppression'),
+  require('./active-moves'),
 ];
 
 module.exports = { patches };
