@@ -13,6 +13,7 @@ const patches = [
   require('./field-events'),
   require('./stats'),
   require('./suppression'),
+  require('./end-turn'),
   require('./active-moves'),
 ];
 
