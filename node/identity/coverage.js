@@ -1,0 +1,3 @@
+'use strict';
+class Watch { take() { return []; } }
+module.exports = { Watch };
