@@ -86,6 +86,8 @@ class DirectGame {
     this.opening = opening;
     this.record = record;
     this.battle = battle;
+    /** The requests that were answered. A refused choice can leave the simulator with half of it, as if that was all. */
+    this.answered = new WeakSet();
   }
 
   /**
@@ -111,9 +113,8 @@ class DirectGame {
 
   /** @returns {string[]} the sides that owe an answer */
   owing() {
-    return this.battle.sides
-      .filter((/** @type {any} */ side) => side.activeRequest && !side.activeRequest.wait && !side.isChoiceDone())
-      .map((/** @type {any} */ side) => side.id);
+    const owes = (/** @type {any} */ { activeRequest: request }) => request && !request.wait && !this.answered.has(request);
+    return this.battle.sides.filter(owes).map((/** @type {any} */ side) => side.id);
   }
 
   /** @param {string} id */
@@ -127,9 +128,12 @@ class DirectGame {
    * @returns {string} why not, or nothing
    */
   choose(id, choice) {
+    const side = this.battle.getSide(id);
+    const { activeRequest } = side;
     const taken = this.battle.choose(id, choice);
     this.battle.sendUpdates();
-    return taken ? '' : this.battle.getSide(id).choice.error || 'refused';
+    if (taken) this.answered.add(activeRequest);
+    return taken ? '' : side.choice.error || 'refused';
   }
 
   /**
@@ -141,7 +145,7 @@ class DirectGame {
     const { battle } = this;
     switch (prank) {
       case 'undo':
-        for (const side of battle.sides) battle.undoChoice(side.id);
+        for (const side of battle.sides) this.#undo(side);
         break;
       case 'rename':
         battle.setPlayer(id, { name: `${battle.getSide(id).name}|?`.slice(0, 18), avatar: '12' });
@@ -159,9 +163,16 @@ class DirectGame {
         battle.tiebreak();
         break;
       default:
-        for (const side of battle.sides) battle.choose(side.id, prank);
+        for (const side of battle.sides) this.choose(side.id, prank);
     }
     battle.sendUpdates();
+  }
+
+  /** @param {any} side */
+  #undo(side) {
+    const { cantUndo } = side.choice;
+    this.battle.undoChoice(side.id);
+    if (side.requestState && !cantUndo) this.answered.delete(side.activeRequest);
   }
 
   /** @returns {DirectGame | null} another in the same state, from what the simulator serialises */
@@ -174,7 +185,11 @@ class DirectGame {
     battle.restart((/** @type {string} */ type, /** @type {any} */ data) =>
       witness(this.simulator, this.record, type, data),
     );
-    return new DirectGame(this.simulator, this.opening, this.record, battle);
+    const copy = new DirectGame(this.simulator, this.opening, this.record, battle);
+    for (const [index, { activeRequest }] of this.battle.sides.entries()) {
+      if (activeRequest && this.answered.has(activeRequest)) copy.answered.add(/** @type {any} */ (battle.sides[index].activeRequest));
+    }
+    return copy;
   }
 
   destroy() {

@@ -69,7 +69,7 @@ class Plan {
    */
   #canDraw(Teams, format) {
     try {
-      Teams.getGenerator(format, /** @type {any} */ ('1,2,3,4'));
+      /** @type {any} */ (Teams.getGenerator(format, /** @type {any} */ ('1,2,3,4'))).enforceNoDirectCustomBanlistChanges?.();
       return true;
     } catch (error) {
       this.left.set(format.id, `no generated teams: ${/** @type {Error} */ (error).message.split('\n')[0].replace(/'.*[\\/]/, "'")}`);
