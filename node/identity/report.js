@@ -68,4 +68,12 @@ function summary(suite, seconds) {
   return lines.join('\n');
 }
 
-module.exports = { command, failureText, summary };
+/** @param {import('./coverage').Share[]} shares */
+function coverageText(shares) {
+  const rows = shares.map(({ kind, reached, all }) =>
+    `  ${kind.padEnd(18)}${String(reached).padStart(6)} of ${String(all).padStart(5)}${((100 * reached) / all).toFixed(1).padStart(7)} %`,
+  );
+  return ["callbacks of the simulator's data that vanilla reached:", ...rows].join('\n');
+}
+
+module.exports = { command, coverageText, failureText, summary };

@@ -5,13 +5,15 @@
  * node identity/run.js --help
  */
 
+const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { loadSimulator } = require('../lib/simulator');
+const { inventory, judge } = require('./coverage');
 const { Plan } = require('./plan');
 const { KINDS } = require('./play');
 const { Progress } = require('./progress');
-const { failureText, summary } = require('./report');
+const { coverageText, failureText, summary } = require('./report');
 const { Suite } = require('./suite');
 const { patches } = require('../turbo/patches');
 
@@ -119,24 +121,23 @@ async function main() {
       },
     },
   );
-  process.once('SIGINT', () => {
-    suite.stop();
-    finish(suite, progress, options);
-    process.exit(suite.failures.length ? 1 : 130);
-  });
+  // The second Ctrl-C ends us at once; no process of ours outlives us.
+  process.once('SIGINT', () => void suite.stop());
   await suite.run(at, first, count);
-  finish(suite, progress, options);
-  process.exitCode = suite.failures.length ? 1 : 0;
+  progress.clear();
+  if (suite.reached.size) await reportCoverage(suite.reached, options.coverage);
+  console.log(summary(suite, (performance.now() - progress.began) / 1000));
+  process.exitCode = suite.failures.length ? 1 : suite.stopped ? 130 : 0;
 }
 
 /**
- * @param {Suite} suite
- * @param {Progress} progress
- * @param {Options} _options
+ * @param {Set<string>} reached
+ * @param {string | undefined} file for the names of what was not
  */
-function finish(suite, progress, _options) {
-  progress.clear();
-  console.log(summary(suite, (performance.now() - progress.began) / 1000));
+async function reportCoverage(reached, file) {
+  const { shares, missed } = judge(await inventory(), reached);
+  console.log(coverageText(shares));
+  if (file !== undefined) fs.writeFileSync(file, missed.map((name) => `${name}\n`).join(''));
 }
 
 main().catch((error) => {

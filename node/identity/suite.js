@@ -1,6 +1,7 @@
 'use strict';
 /** Plays battles in pairs of processes, compares each, and looks again, alone, at those that differ. */
 
+const { setTimeout } = require('node:timers/promises');
 const { differences, explain } = require('./compare');
 const { Pair } = require('./processes');
 
@@ -18,6 +19,8 @@ const CHUNK = 400;
 const WINDOW = 6;
 /** To explain one takes fresh processes; after some, people have enough to look at. */
 const MOST_EXPLAINED = 10;
+/** How long a process that is to end may take to finish what it plays and say what it reached. */
+const LAST_WORDS = 10_000;
 
 class Suite {
   /**
@@ -56,10 +59,18 @@ class Suite {
     }
   }
 
-  /** Ends all processes; who waits for a battle hears no more of it. */
-  stop() {
+  /** Ends all processes, when they have said what they reached; who waits for a battle hears no more of it. */
+  async stop() {
     this.stopped = true;
+    await Promise.all([...this.pairs].map((pair) => this.#gather(pair)));
     for (const pair of this.pairs) pair.end();
+  }
+
+  /** @param {Pair} pair */
+  async #gather(pair) {
+    if (!this.options.watch) return;
+    const places = await Promise.race([pair.vanilla.reached(), setTimeout(LAST_WORDS, /** @type {string[]} */ ([]), { ref: false })]);
+    for (const place of places) this.reached.add(place);
   }
 
   /**
@@ -97,7 +108,7 @@ class Suite {
       }
     };
     await Promise.all(Array.from({ length: WINDOW }, lane));
-    if (this.options.watch) for (const place of await pair.vanilla.reached()) this.reached.add(place);
+    if (!this.stopped) await this.#gather(pair);
     this.#close(pair);
     return next;
   }

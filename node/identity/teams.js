@@ -23,12 +23,12 @@ const STATS = ['hp', 'atk', 'def', 'spa', 'spd', 'spe'];
  */
 function drawTeams(simulator, spec, format, record) {
   if (spec.teams === 'generated') return null;
-  const { Teams } = simulator;
+  const { Dex, Teams } = simulator;
+  const dex = Dex.forFormat(format);
   const packed = [];
   for (let side = 0; side < format.playerCount; side++) {
-    const team = spec.teams === 'scrambled'
-      ? scrambled(simulator, format, spec.seed * format.playerCount + side)
-      : given(spec.teams, side);
+    const number = spec.seed * format.playerCount + side;
+    const team = spec.teams === 'scrambled' ? scrambled(dex, format, number) : given(spec.teams, dex, number);
     packed.push(Teams.pack(/** @type {any} */ (team)));
     record.add('problems', ...problems(simulator, format, packed[side]));
   }
@@ -71,12 +71,11 @@ function everything(dex) {
 
 /**
  * Any species with any ability, item and moves of the generation. Teams 0, 1, 2… together have all there is.
- * @param {Simulator} simulator
+ * @param {any} dex
  * @param {any} format
  * @param {number} number
  */
-function scrambled({ Dex }, format, number) {
-  const dex = Dex.forFormat(format);
+function scrambled(dex, format, number) {
   const lists = everything(dex);
   const name = `${format.id} `;
   const species = deal(lists.species, `${name}species`, number, SIZE);
