@@ -5,11 +5,13 @@
 const patches = [
   require('./to-id'),
   require('./traits'),
+  require('./one-shape'),
   require('./listeners'),
   require('./quiet-events'),
   require('./single-events'),
   require('./speed-order'),
   require('./priorities'),
+  require('./handlers'),
   require('./field-events'),
   require('./stats'),
   require('./suppression'),
