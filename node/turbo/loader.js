@@ -21,14 +21,21 @@ function hook(find) {
   /** @type {any} */
   const extensions = Module._extensions;
   const load = extensions['.js'];
+  let depth = 0;
   /** @param {any} module @param {string} filename */
   extensions['.js'] = (module, filename) => {
     const parts = FILE.exec(filename);
     const installation = parts && isSimulator(parts[1]) ? find(parts[1]) : null;
     if (!installation) return load(module, filename);
     const file = parts[2].replaceAll('\\', '/');
-    run(module, filename, installation.text(file), installation.runtime);
-    installation.finish(file, module.exports);
+    depth++;
+    try {
+      run(module, filename, installation.text(file), installation.runtime);
+      installation.loaded(file, module.exports);
+    } finally {
+      depth--;
+    }
+    if (depth === 0) installation.settle();
   };
 }
 

@@ -3,9 +3,19 @@
 
 /** @type {import('../installation').Patch[]} */
 const patches = [
-  require('./traits'),
   require('./to-id'),
+  require('./traits'),
+  require('./listeners'),
+  require('./quiet-events'),
+  require('./single-events'),
+  require('./speed-order'),
+  require('./priorities'),
+  require('./field-events'),
+  require('./stats'),
+  require('./suppression'),
+  require('./end-turn'),
   require('./active-moves'),
+  require('./request-text'),
   require('./type-chart'),
   require('./pokemon-pools'),
   require('./team-generators'),
