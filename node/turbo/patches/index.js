@@ -18,6 +18,10 @@ const patches = [
   require('./end-turn'),
   require('./active-moves'),
   require('./request-text'),
+  require('./type-chart'),
+  require('./pokemon-pools'),
+  require('./team-generators'),
+  require('./rule-formats'),
 ];
 
 module.exports = { patches };
