@@ -15,6 +15,7 @@ const patches = [
   require('./suppression'),
   require('./end-turn'),
   require('./active-moves'),
+  require('./request-entries'),
   require('./request-text'),
 ];
 
