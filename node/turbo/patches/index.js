@@ -17,6 +17,7 @@ const patches = [
   require('./suppression'),
   require('./end-turn'),
   require('./active-moves'),
+  require('./request-entries'),
   require('./request-text'),
   require('./type-chart'),
   require('./pokemon-pools'),
