@@ -1,7 +1,6 @@
 'use strict';
 /** Plays battles in pairs of processes, compares each, and looks again, alone, at those that differ. */
 
-const { setTimeout } = require('node:timers/promises');
 const { differences, explain } = require('./compare');
 const { Pair, turboProcess } = require('./processes');
 
@@ -20,7 +19,7 @@ const CHUNK = 400;
 const WINDOW = 6;
 /** To explain one takes fresh processes; after some, people have enough to look at. */
 const MOST_EXPLAINED = 10;
-/** How long a process that is to end may take to finish what it plays and say what it reached. */
+/** How long processes that are to end may take to finish what they play, in milliseconds. */
 const LAST_WORDS = 10_000;
 
 class Suite {
@@ -62,18 +61,12 @@ class Suite {
     }
   }
 
-  /** Ends all processes, when they have said what they reached; who waits for a battle hears no more of it. */
-  async stop() {
+  /** Begins no other battle. Processes may finish theirs and say what they reached, if that does not take long. */
+  stop() {
     this.stopped = true;
-    await Promise.all([...this.pairs].map((pair) => this.#gather(pair)));
-    for (const pair of this.pairs) pair.end();
-  }
-
-  /** @param {Pair} pair */
-  async #gather(pair) {
-    if (!this.options.watch) return;
-    const places = await Promise.race([pair.vanilla.reached(), setTimeout(LAST_WORDS, /** @type {string[]} */ ([]), { ref: false })]);
-    for (const place of places) this.reached.add(place);
+    setTimeout(() => {
+      for (const pair of this.pairs) pair.end();
+    }, LAST_WORDS).unref();
   }
 
   /**
@@ -111,7 +104,7 @@ class Suite {
       }
     };
     await Promise.all(Array.from({ length: WINDOW }, lane));
-    if (!this.stopped) await this.#gather(pair);
+    if (this.options.watch) for (const place of await pair.vanilla.reached()) this.reached.add(place);
     this.#close(pair);
     return next;
   }
