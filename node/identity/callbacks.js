@@ -16,8 +16,8 @@ const FOLDER = path.join(__dirname, '..', 'node_modules', 'pokemon-showdown');
 const DIST = path.join(FOLDER, 'dist');
 const TABLES = ['Abilities', 'Items', 'Moves', 'Conditions', 'Rulesets', 'Pokedex', 'TypeChart'];
 const CALLBACK = /^on[A-Z]|Callback$/;
-/** Before the parameters of a method there is nothing of it but its name; before those of others, these words. */
-const OPENING = /(?:async\s+)?function\s*\w*\s*$|(?:async\s*)$/;
+/** What belongs to a function before its parameters: the debugger counts from these, the profiler from here. */
+const OPENING = /(?:async\s+)?(?:function\s*)?\w*\s*$/;
 
 /** @returns {Map<Function, {name: string, kind: string}>} */
 function collect() {

@@ -132,8 +132,11 @@ class DirectGame {
     const { activeRequest } = side;
     const taken = this.battle.choose(id, choice);
     this.battle.sendUpdates();
+    const refusal = taken ? '' : side.choice.error || 'refused';
     if (taken) this.answered.add(activeRequest);
-    return taken ? '' : side.choice.error || 'refused';
+    // A choice that is refused takes the place of an earlier one, unless that can no longer be undone.
+    else if (activeRequest && !refusal.startsWith("Can't undo")) this.answered.delete(activeRequest);
+    return refusal;
   }
 
   /**
@@ -181,7 +184,13 @@ class DirectGame {
     if (!state) return null;
     // The serialiser forgets custom rules.
     state.formatid = this.opening.format;
-    const battle = this.simulator.Battle.fromJSON(JSON.stringify(state));
+    let battle;
+    try {
+      battle = this.simulator.Battle.fromJSON(JSON.stringify(state));
+    } catch (error) {
+      this.record.add('states', `cannot be taken up again: ${error}`);
+      return null;
+    }
     battle.restart((/** @type {string} */ type, /** @type {any} */ data) =>
       witness(this.simulator, this.record, type, data),
     );

@@ -34,17 +34,13 @@ class Plan {
     const drawn = others.filter((format) => this.#canDraw(Teams, format)).map(({ id }) => entry(id, 'generated'));
     const rules = this.#rules(Dex).map((format) => entry(format, 'scrambled'));
     const given = names().map(({ name, format }) => entry(format, name));
+    const modded = firstOfMods(formats).flatMap(({ id, team }) => [
+      entry(id, 'scrambled'),
+      ...(team ? [entry(id, 'generated')] : []),
+    ]);
+    const rest = interleaved(others.map(({ id }) => entry(id, 'scrambled')), drawn, rules);
     /** One battle of each list in turn. */
-    this.lists = [
-      random,
-      scrambled,
-      meant,
-      ...(given.length ? [given] : []),
-      random,
-      scrambled,
-      interleaved(others.map(({ id }) => entry(id, 'scrambled')), drawn, rules),
-      ...(given.length ? [given] : []),
-    ];
+    this.lists = [random, scrambled, given, meant, modded, scrambled, random, given, rest];
   }
 
   /**
@@ -96,6 +92,20 @@ class Plan {
     }
     return formats;
   }
+}
+
+/**
+ * @param {readonly any[]} formats
+ * @returns {any[]} of each mod that is more than a generation, a format of each kind of game: those with teams of their own
+ */
+function firstOfMods(formats) {
+  /** @type {Map<string, any>} */
+  const first = new Map();
+  for (const format of formats) {
+    const key = `${format.mod} ${format.gameType}`;
+    if (!/^gen\d$/.test(format.mod) && (!first.has(key) || (format.team && !first.get(key).team))) first.set(key, format);
+  }
+  return [...first.values()];
 }
 
 /**

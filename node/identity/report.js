@@ -35,7 +35,7 @@ function failureText({ spec, index, aspects, alone, text, blame }) {
       `  again: ${COMMAND} --first ${first} --battles ${index - first + 1}`,
     );
   }
-  if (blame) lines.push(`  ${blame.length ? `it takes these patches: ${blame.join(', ')}` : 'no single patch makes the difference'}`);
+  if (blame) lines.push(`  patch: ${blame}; with those before it alone, it is the same`);
   return lines.filter(Boolean).join('\n');
 }
 

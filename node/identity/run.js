@@ -122,7 +122,7 @@ async function main() {
     },
   );
   // The second Ctrl-C ends us at once; no process of ours outlives us.
-  process.once('SIGINT', () => void suite.stop());
+  process.once('SIGINT', () => suite.stop());
   await suite.run(at, first, count);
   progress.clear();
   if (suite.reached.size) await reportCoverage(suite.reached, options.coverage);
