@@ -13,7 +13,7 @@ const {
   requireText,
   requireWhole,
 } = require('./fields');
-const { warmUp } = require('./warm-up');
+const { WarmUp } = require('./warm-up');
 
 /**
  * @typedef {import('./room').SideId} SideId
@@ -25,9 +25,14 @@ const { warmUp } = require('./warm-up');
 const NOTHING = () => '';
 
 class Rooms {
-  /** @param {import('./simulator').Simulator} simulator */
-  constructor(simulator) {
+  /**
+   * @param {import('./simulator').Simulator} simulator
+   * @param {import('./background').Background} background where warm-up battles are played
+   */
+  constructor(simulator, background) {
     this.simulator = simulator;
+    this.background = background;
+    this.warmUp = new WarmUp(simulator);
     /** @type {Map<string, Room>} */
     this.rooms = new Map();
     /** @type {Record<string, (command: Command) => Report>} */
@@ -199,13 +204,22 @@ class Rooms {
   vitals() {
     const { rss, heapUsed } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
-    return `,"rooms":${this.rooms.size},"rss":${rss},"heap":${heapUsed},"cpu":${(user + system) / 1e6}`;
+    const cpu = (user + system) / 1e6;
+    const warmth = JSON.stringify(this.warmUp.warmth);
+    return `,"rooms":${this.rooms.size},"rss":${rss},"heap":${heapUsed},"cpu":${cpu},"warm":${warmth}`;
   }
 
-  /** @param {Command} command */
+  /**
+   * Asks for warm-up battles, which are played once nothing else is to be done.
+   * @param {Command} command
+   */
   #warm(command) {
-    const format = this.#format(requireText(command, 'format', 200));
-    warmUp(this.simulator, format, requireWhole(command, 'battles'));
+    const id = this.#format(requireText(command, 'format', 200));
+    const battles = requireWhole(command, 'battles');
+    const format = this.simulator.Dex.formats.get(id, true);
+    if (!format.team) throw new Refusal('rejected', `${format.name} has no random teams to warm up with`);
+    const task = this.warmUp.want(id, battles);
+    if (task) this.background.add(task);
     return () => this.vitals();
   }
 
@@ -226,6 +240,7 @@ class Rooms {
     if (room.ended) {
       this.rooms.delete(room.tag);
       room.destroy();
+      this.warmUp.count();
     }
     return members;
   }

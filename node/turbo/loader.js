@@ -18,14 +18,13 @@ const FILE = /^(.*)[\\/]dist[\\/]((?:sim|lib|data|config)[\\/].*)\.js$/;
  * @param {Find} find
  */
 function hook(find) {
-  /** @type {any} */
-  const extensions = Module._extensions;
+  const extensions = /** @type {any} */ (Module)._extensions;
   const load = extensions['.js'];
   /** @param {any} module @param {string} filename */
   extensions['.js'] = (module, filename) => {
     const parts = FILE.exec(filename);
     const installation = parts && isSimulator(parts[1]) ? find(parts[1]) : null;
-    if (!installation) return load(module, filename);
+    if (!parts || !installation) return load(module, filename);
     const file = parts[2].replaceAll('\\', '/');
     run(module, filename, installation.text(file), installation.runtime);
     installation.finish(file, module.exports);
