@@ -8,6 +8,8 @@ const { now } = require('./clock');
  * second one, and take the CPU from those who think about it.
  */
 const QUIET = 50e6;
+/** Likewise, before another look at a process that was busy. */
+const RETRY = 5e6;
 
 /** @typedef {Iterator<unknown, unknown, unknown>} Task something that can be done step by step */
 
@@ -19,6 +21,8 @@ class Background {
     this.disturbed = 0;
     /** The first of them is in hand. @type {Task[]} */
     this.tasks = [];
+    /** @type {WeakSet<Task>} */
+    this.urgent = new WeakSet();
     this.scheduled = false;
   }
 
@@ -28,26 +32,33 @@ class Background {
     this.#schedule();
   }
 
-  /** @param {Task} task that comes before all others */
+  /** @param {Task} task that comes before all others, and waits for commands, but not for a time without any */
   addFirst(task) {
+    this.urgent.add(task);
     this.tasks.unshift(task);
     this.#schedule();
   }
 
-  #schedule = () => {
+  #schedule() {
     if (this.scheduled || !this.tasks.length) return;
     this.scheduled = true;
-    const left = this.disturbed + QUIET - now();
+    const wait = this.#wait();
     // Between two steps the loop reads what has arrived, and answers it.
-    if (left <= 0 && !this.isBusy()) setImmediate(this.#step);
-    else setTimeout(this.#step, Math.ceil(Math.max(left, QUIET / 10) / 1e6)).unref();
-  };
+    if (wait <= 0) setImmediate(this.#step);
+    else setTimeout(this.#step, Math.ceil(wait / 1e6)).unref();
+  }
 
   #step = () => {
     this.scheduled = false;
-    if (!this.isBusy() && now() - this.disturbed >= QUIET) this.#advance(this.tasks[0]);
+    if (this.#wait() <= 0) this.#advance(this.tasks[0]);
     this.#schedule();
   };
+
+  /** @returns {number} nanoseconds until the next step may be tried */
+  #wait() {
+    if (this.isBusy()) return RETRY;
+    return this.urgent.has(this.tasks[0]) ? 0 : this.disturbed + QUIET - now();
+  }
 
   /** @param {Task} task */
   #advance(task) {

@@ -21,6 +21,13 @@ const { WarmUp } = require('./warm-up');
  * @typedef {() => string} Report encodes what a command led to as JSON members of the frame that answers it
  */
 
+/**
+ * Battles after which most of the code that a battle needs is compiled, and kept for the next process; and between two
+ * times when that is done for what has been loaded since.
+ */
+const FIRST_COMPILED = 10;
+const COMPILED = 100;
+
 /** @type {Report} */
 const NOTHING = () => '';
 
@@ -33,6 +40,9 @@ class Rooms {
     this.simulator = simulator;
     this.background = background;
     this.warmUp = new WarmUp(simulator);
+    this.warmUp.onBattle = (battles) => {
+      if (battles === FIRST_COMPILED || battles % COMPILED === 0) background.addFirst(simulator.remember());
+    };
     /** @type {Map<string, Room>} */
     this.rooms = new Map();
     /** @type {Record<string, (command: Command) => Report>} */

@@ -6,7 +6,8 @@ const path = require('node:path');
 /**
  * @typedef {typeof import('pokemon-showdown')} Package
  * @typedef {Pick<Package, 'Battle' | 'Dex' | 'PRNG' | 'Teams' | 'TeamValidator'> & {
- *   version: string, turbo: boolean, left: string[]}} Simulator `left` is what turbo leaves to vanilla, and why
+ *   version: string, turbo: boolean, left: string[], remember: () => Generator<void, void>}} Simulator
+ *   `left` is what turbo leaves to vanilla, and why; `remember` keeps compiled code for the next process, in small steps
  */
 
 /**
@@ -30,8 +31,11 @@ function loadSimulator(folder, { turbo = false, cache } = {}) {
     version,
     turbo: Boolean(installation?.patches.length),
     left: installation?.refusals ?? [],
+    remember: () => installation?.remember() ?? nothing(),
   };
 }
+
+function* nothing() {}
 
 /** @param {string | undefined} cache */
 function putTurboInFront(cache) {
