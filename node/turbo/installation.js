@@ -7,6 +7,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { Bundle, keyOf, pieceOf, prune, stampOf, write } = require('./bundle');
+const { later } = require('./later');
 
 /**
  * @typedef {import('./source').Edit} Edit
@@ -55,9 +56,11 @@ class Installation {
     this.warn = warn;
     this.version = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')).version;
     /** What patches share at run time; edited files see it as `turbo`. @type {Record<string, any>} */
-    this.runtime = { warn, inlined: {} };
+    this.runtime = { warn, inlined: {}, later };
     /** @type {Map<string, string>} */
     this.texts = new Map();
+    /** What files export that have run, but whose methods have not been replaced yet. @type {Map<string, any>} */
+    this.arrived = new Map();
     /** @type {Patch[]} */
     this.patches = [];
     /** @type {Outcome[]} */
@@ -142,15 +145,29 @@ class Installation {
   }
 
   /**
-   * Replaces methods, right after their file has run.
+   * Takes note of a file that has run.
    * @param {string} file
    * @param {any} exports
    */
-  finish(file, exports) {
-    const use = (/** @type {string} */ other) => require(path.join(this.root, 'dist', other));
-    for (const { methods } of this.patches) {
-      const classes = methods?.[file]?.(exports, { use, runtime: this.runtime }) ?? {};
-      for (const [name, replacements] of Object.entries(classes)) replace(exports[name], replacements);
+  loaded(file, exports) {
+    this.arrived.set(file, exports);
+  }
+
+  /**
+   * Replaces methods in what has arrived since the last time. Files of the simulator need each other in circles, so
+   * this comes when none of them is still on its way.
+   */
+  settle() {
+    const arrived = this.arrived;
+    this.arrived = new Map();
+    const use = (/** @type {string} */ file) => require(path.join(this.root, 'dist', file));
+    for (const { methods = {} } of this.patches) {
+      for (const [file, replacement] of Object.entries(methods)) {
+        if (!arrived.has(file)) continue;
+        const exports = arrived.get(file);
+        const classes = replacement(exports, { use, runtime: this.runtime });
+        for (const [name, replacements] of Object.entries(classes)) replace(exports[name], replacements);
+      }
     }
   }
 

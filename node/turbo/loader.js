@@ -19,14 +19,21 @@ const FILE = /^(.*)[\\/]dist[\\/]((?:sim|lib|data|config)[\\/].*)\.js$/;
  */
 function hook(find) {
   const load = Module._extensions['.js'];
+  let depth = 0;
   /** @param {any} module @param {string} filename */
   Module._extensions['.js'] = (module, filename) => {
     const parts = FILE.exec(filename);
     const installation = parts && isSimulator(parts[1]) ? find(parts[1]) : null;
     if (!parts || !installation) return load(module, filename);
     const file = parts[2].replaceAll('\\', '/');
-    run(module, filename, compile(installation, file, filename), installation.runtime);
-    installation.finish(file, module.exports);
+    depth++;
+    try {
+      run(module, filename, compile(installation, file, filename), installation.runtime);
+      installation.loaded(file, module.exports);
+    } finally {
+      depth--;
+    }
+    if (depth === 0) installation.settle();
   };
 }
 

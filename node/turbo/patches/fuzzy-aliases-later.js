@@ -5,8 +5,6 @@
  * Same, because: it is made by vanilla's own lines, of names that do not change, and stands under the same name.
  */
 
-const { later } = require('../later');
-
 /** @type {import('../installation').Patch} */
 module.exports = {
   name: 'fuzzy-aliases-later',
@@ -24,11 +22,5 @@ module.exports = {
         put: 'return fuzzyAliases;\n    });',
       },
     ],
-  },
-  methods: {
-    'sim/dex': (_, { runtime }) => {
-      runtime.later = later;
-      return {};
-    },
   },
 };

@@ -3,7 +3,18 @@
 
 /** @type {import('../installation').Patch[]} */
 const patches = [
+  require('./to-id'),
   require('./traits'),
+  require('./listeners'),
+  require('./quiet-events'),
+  require('./single-events'),
+  require('./speed-order'),
+  require('./priorities'),
+  require('./field-events'),
+  require('./stats'),
+  require('./suppression'),
+  require('./end-turn'),
+  require('./active-moves'),
   require('./learnsets-later'),
   require('./fuzzy-aliases-later'),
   require('./libraries-later'),

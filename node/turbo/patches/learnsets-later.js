@@ -8,9 +8,8 @@
  * changes its learnsets as it is initialised asks for them thereby.
  */
 
-const { later } = require('../later');
-
-const TABLES = new Set(['Learnsets', 'PokemonGoData']);
+/** Of what vanilla calls by these names there. */
+const IS_FOR_LATER = 'dataType === "Learnsets" || dataType === "PokemonGoData"';
 
 /** @type {import('../installation').Patch} */
 module.exports = {
@@ -20,35 +19,31 @@ module.exports = {
     'sim/dex': [
       {
         site: 'dataCache[dataType] = this.loadDataFile(basePath, dataType);',
-        put: `if (turbo.isForLater(dataType)) {
-        turbo.loadLater(this, dataCache, dataType, parentDex, init);
+        put: `if (${IS_FOR_LATER}) {
+        turbo.later(dataCache, dataType, () => turbo.loadTable(this, dataType, parentDex, init));
         continue;
       }
       dataCache[dataType] = this.loadDataFile(basePath, dataType);`,
       },
       {
         site: 'const parentTypedData = parentDex.data[dataType];',
-        put: 'if (turbo.isForLater(dataType)) continue;\n        const parentTypedData = parentDex.data[dataType];',
+        put: `if (${IS_FOR_LATER}) continue;\n        const parentTypedData = parentDex.data[dataType];`,
       },
     ],
   },
   methods: {
     'sim/dex': (_, { runtime }) => {
-      runtime.isForLater = (/** @type {string} */ table) => TABLES.has(table);
       /**
        * @param {any} dex
-       * @param {Record<string, any>} tables
-       * @param {string} table
+       * @param {string} name
        * @param {any} parent
        * @param {Function | undefined} init
        */
-      runtime.loadLater = (dex, tables, table, parent, init) => {
-        later(tables, table, () => {
-          const own = dex.loadDataFile(`${dex.dataDir}/`, table);
-          if (!parent) return own;
-          const inherited = parent.data[table];
-          return own || init ? merge(own || {}, inherited) : inherited;
-        });
+      runtime.loadTable = (dex, name, parent, init) => {
+        const own = dex.loadDataFile(`${dex.dataDir}/`, name);
+        if (!parent) return own;
+        const inherited = parent.data[name];
+        return own || init ? merge(own || {}, inherited) : inherited;
       };
       return {};
     },
