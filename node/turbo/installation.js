@@ -5,6 +5,7 @@
  */
 
 const fs = require('node:fs');
+const Module = /** @type {any} */ (require('node:module'));
 const path = require('node:path');
 const { Bundle, keyOf, pieceOf, prune, stampOf, write } = require('./bundle');
 const { later } = require('./later');
@@ -73,7 +74,7 @@ class Installation {
     this.stamps = this.bundle?.index.stamps ?? (cache ? this.#stamps() : {});
     /** The files that patches edit. @type {string[]} */
     this.edited = this.bundle?.index.judgement.edited ?? [];
-    if (this.bundle) this.#recall(this.bundle.index.judgement);
+    if (this.bundle) this.#recall(this.bundle.index);
     else this.#judge();
   }
 
@@ -139,7 +140,8 @@ class Installation {
       if (!pieces.has(file)) pieces.set(file, pieceOf(stamp, BEFORE + text + AFTER, undefined));
     }
     const judgement = { outcomes: this.outcomes, edited: this.edited };
-    write(cache, { key: this.key, judgement, stamps: this.stamps }, pieces)
+    const paths = { ...there?.index.paths, ...this.#paths() };
+    write(cache, { key: this.key, judgement, stamps: this.stamps, paths }, pieces)
       .then(() => prune(cache))
       .catch((error) => this.warn(`turbo cannot write its cache: ${error}`));
   }
@@ -199,9 +201,17 @@ class Installation {
     this.edited = [...this.texts.keys()];
   }
 
-  /** Does as it was found out before. @param {Judgement} judgement */
-  #recall({ outcomes }) {
+  /** Does as it was found out before. @param {import('./bundle').Index} index */
+  #recall({ judgement: { outcomes }, paths }) {
     for (const [index, patch] of this.candidates.entries()) this.#admit(patch, outcomes[index].why);
+    if (Module._pathCache) Object.assign(Module._pathCache, paths);
+  }
+
+  /** How Node has resolved what the simulator's files ask for, so that the next process need not look for it. */
+  #paths() {
+    const folder = path.join(this.root, 'dist') + path.sep;
+    const isOurs = (/** @type {unknown} */ found) => String(found).startsWith(folder);
+    return Object.fromEntries(Object.entries(Module._pathCache ?? {}).filter(([, found]) => isOurs(found)));
   }
 
   /**

@@ -18,6 +18,8 @@ const patches = [
   require('./learnsets-later'),
   require('./fuzzy-aliases-later'),
   require('./libraries-later'),
+  require('./factory-sets-later'),
+  require('./move-categories'),
 ];
 
 module.exports = { patches };
