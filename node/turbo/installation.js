@@ -45,13 +45,12 @@ const [BEFORE, AFTER] = ['(function (exports, require, module, __filename, __dir
 class Installation {
   /**
    * @param {string} root the folder of the package
-   * @param {Patch[]} patches in the order in which they are applied
+   * @param {(host: Installation) => Patch[]} loadPatches in the order in which they are applied
    * @param {{off: Set<string>, cache?: string, warn: (message: string) => void}} options names of patches that nobody
    *   wants, the folder for what the next process can use, and who hears of what turbo leaves to vanilla
    */
-  constructor(root, patches, { off, cache, warn }) {
+  constructor(root, loadPatches, { off, cache, warn }) {
     this.root = root;
-    this.candidates = patches;
     this.off = off;
     this.cache = cache;
     this.warn = warn;
@@ -70,11 +69,13 @@ class Installation {
     this.bundle = cache ? Bundle.open(cache, this.key, warn) : null;
     /** What this process has compiled and the bundle does not have. @type {Map<string, Compiled>} */
     this.scripts = new Map();
-    /** How everything looked on which it depends what fits. @type {Record<string, string>} */
-    this.stamps = this.bundle?.index.stamps ?? (cache ? this.#stamps() : {});
     /** The files that patches edit. @type {string[]} */
     this.edited = this.bundle?.index.judgement.edited ?? [];
-    if (this.bundle) this.#recall(this.bundle.index);
+    if (this.bundle && Module._pathCache) Object.assign(Module._pathCache, this.bundle.index.paths);
+    this.candidates = loadPatches(this);
+    /** How everything looked on which it depends what fits. @type {Record<string, string>} */
+    this.stamps = this.bundle?.index.stamps ?? (cache ? this.#stamps() : {});
+    if (this.bundle) this.#recall(this.bundle.index.judgement);
     else this.#judge();
   }
 
@@ -92,7 +93,7 @@ class Installation {
   }
 
   /**
-   * @param {string} file such as `sim/battle`
+   * @param {string} file such as `sim/battle`, or `turbo/patches/traits` for one of ours
    * @param {string} filename where it is
    * @returns {Source}
    */
@@ -102,7 +103,8 @@ class Installation {
     if (entry) return { ...entry, stamp };
     // It is known that patches fit, but not the text with their edits.
     if (this.edited.includes(file) && !this.texts.has(file)) this.#judge();
-    return { text: BEFORE + this.text(file) + AFTER, code: undefined, stamp };
+    const text = this.texts.get(file) ?? fs.readFileSync(filename, 'utf8');
+    return { text: BEFORE + text + AFTER, code: undefined, stamp };
   }
 
   /**
@@ -201,17 +203,16 @@ class Installation {
     this.edited = [...this.texts.keys()];
   }
 
-  /** Does as it was found out before. @param {import('./bundle').Index} index */
-  #recall({ judgement: { outcomes }, paths }) {
+  /** Does as it was found out before. @param {Judgement} judgement */
+  #recall({ outcomes }) {
     for (const [index, patch] of this.candidates.entries()) this.#admit(patch, outcomes[index].why);
-    if (Module._pathCache) Object.assign(Module._pathCache, paths);
   }
 
-  /** How Node has resolved what the simulator's files ask for, so that the next process need not look for it. */
+  /** How Node has resolved what files ask for, the simulator's and ours, so that the next process need not look for it. */
   #paths() {
-    const folder = path.join(this.root, 'dist') + path.sep;
-    const isOurs = (/** @type {unknown} */ found) => String(found).startsWith(folder);
-    return Object.fromEntries(Object.entries(Module._pathCache ?? {}).filter(([, found]) => isOurs(found)));
+    const folders = [path.join(this.root, 'dist'), __dirname].map((folder) => folder + path.sep);
+    const isKept = (/** @type {unknown} */ found) => folders.some((folder) => String(found).startsWith(folder));
+    return Object.fromEntries(Object.entries(Module._pathCache ?? {}).filter(([, found]) => isKept(found)));
   }
 
   /**

@@ -18,7 +18,7 @@ const patches = [
   require('./learnsets-later'),
   require('./fuzzy-aliases-later'),
   require('./libraries-later'),
-  require('./factory-sets-later'),
+  require('./sets-later'),
   require('./move-categories'),
 ];
 
