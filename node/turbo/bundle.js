@@ -91,7 +91,8 @@ class Bundle {
       }
       if (!bundle) warn(`turbo's cache ${file} is damaged, and is written anew`);
     } catch (error) {
-      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') warn(`turbo cannot read its cache: ${error}`);
+      const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error);
+      if (!['ENOENT', 'ENOTDIR'].includes(code)) warn(`turbo cannot read its cache: ${error}`);
     }
     if (descriptor >= 0) fs.closeSync(descriptor);
     return null;

@@ -54,6 +54,7 @@ class Installation {
     this.off = off;
     this.cache = cache;
     this.warn = warn;
+    this.complained = false;
     this.version = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')).version;
     /** What patches share at run time; edited files see it as `turbo`. @type {Record<string, any>} */
     this.runtime = { warn, inlined: {}, later };
@@ -66,7 +67,7 @@ class Installation {
     /** @type {Outcome[]} */
     this.outcomes = [];
     this.key = cache ? keyOf(root, this.version, off) : '';
-    this.bundle = cache ? Bundle.open(cache, this.key, warn) : null;
+    this.bundle = cache ? Bundle.open(cache, this.key, this.#complain) : null;
     /** What this process has compiled and the bundle does not have. @type {Map<string, Compiled>} */
     this.scripts = new Map();
     /** The files that patches edit. @type {string[]} */
@@ -125,7 +126,7 @@ class Installation {
     const scripts = [...this.scripts];
     this.scripts.clear();
     // Another process may have been faster, or may know other files.
-    const there = Bundle.open(cache, this.key, this.warn);
+    const there = Bundle.open(cache, this.key, this.#complain);
     const pieces = new Map(there?.pieces());
     there?.close();
     const missing = scripts.filter(([file, { stamp, script }]) => {
@@ -145,7 +146,7 @@ class Installation {
     const paths = { ...there?.index.paths, ...this.#paths() };
     write(cache, { key: this.key, judgement, stamps: this.stamps, paths }, pieces)
       .then(() => prune(cache))
-      .catch((error) => this.warn(`turbo cannot write its cache: ${error}`));
+      .catch((error) => this.#complain(`turbo cannot write its cache: ${error}`));
   }
 
   /**
@@ -174,6 +175,12 @@ class Installation {
       }
     }
   }
+
+  /** Says once what is wrong with the cache: all goes on without it. @param {string} message */
+  #complain = (message) => {
+    if (!this.complained) this.warn(message);
+    this.complained = true;
+  };
 
   /** @param {string} file */
   #path(file) {
