@@ -206,7 +206,7 @@ describe('controllers with turbo and a cache', { timeout: 3 * PATIENCE }, () => 
     ['cut off in the middle', (bytes) => bytes.subarray(0, bytes.length / 2), /^$/],
     ['empty', () => Buffer.alloc(0), /^turbo's cache .* is damaged, and is written anew\n$/],
     ['of nonsense', (bytes) => Buffer.alloc(bytes.length, 'nonsense'), /^turbo's cache .* is damaged, and is written anew\n$/],
-    ['changed all over', (bytes) => Buffer.from(bytes).fill(0x20, bytes.length / 4), /^$/],
+    ['changed all over', (bytes) => Buffer.from(bytes).fill(0x20, bytes.length >> 2), /^$/],
   ]);
   for (const [name, damage, said] of damages) {
     test(`a cache that is ${name} does no harm, and is written anew`, async (t) => {
@@ -251,8 +251,7 @@ describe('controllers with turbo and a cache', { timeout: 3 * PATIENCE }, () => 
     const child = new Child([`--cache=${cache}`]);
     t.after(() => child.remove());
     assert.equal((await child.next()).hello.turbo, false);
-    await child.ask({ id: 1, op: 'warm', format: OLD.format, battles: 11 });
-    for (let done = 0; done < 11; await sleep(50)) [done] = (await child.ask({ id: 2, op: 'ping' })).warm;
+    assert.deepEqual(await begin(child), vanilla);
     assert.deepEqual(bundles(cache), []);
   });
 });
