@@ -15,6 +15,7 @@ const patches = [
   require('./suppression'),
   require('./end-turn'),
   require('./active-moves'),
+  require('./request-text'),
   require('./learnsets-later'),
   require('./fuzzy-aliases-later'),
   require('./libraries-later'),
