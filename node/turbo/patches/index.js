@@ -23,6 +23,11 @@ const patches = [
   require('./pokemon-pools'),
   require('./team-generators'),
   require('./rule-formats'),
+  require('./learnsets-later'),
+  require('./fuzzy-aliases-later'),
+  require('./libraries-later'),
+  require('./sets-later'),
+  require('./move-categories'),
 ];
 
 module.exports = { patches };
