@@ -19,6 +19,7 @@ const patches = [
   require('./type-chart'),
   require('./pokemon-pools'),
   require('./team-generators'),
+  require('./move-pairs'),
   require('./rule-formats'),
 ];
 
