@@ -22,6 +22,7 @@ const patches = [
   require('./type-chart'),
   require('./pokemon-pools'),
   require('./team-generators'),
+  require('./move-pairs'),
   require('./rule-formats'),
   require('./learnsets-later'),
   require('./fuzzy-aliases-later'),
