@@ -2,7 +2,7 @@
 /**
  * The entry of a controller: reads commands, runs them on rooms, answers each with one frame.
  *
- * node controller.js --channel FD --recorder FD --simulator FOLDER --max-frame BYTES
+ * node controller.js --channel FD --recorder FD --simulator FOLDER --max-frame BYTES [--turbo] [--cache FOLDER]
  *
  * Descriptor `channel` carries frames both ways; stdout and stderr are free for whatever the simulator
  * prints; stdin is the lifeline: when it closes, this process ends.
@@ -19,6 +19,7 @@ const { printAtOnce } = require('./lib/output');
 const { Refusal } = require('./lib/refusal');
 const { Rooms } = require('./lib/rooms');
 const { loadSimulator } = require('./lib/simulator');
+const turbo = require('./turbo');
 
 const PROTOCOL = 1;
 /**
@@ -33,12 +34,13 @@ const LONGEST_TAG = 200;
 /** @typedef {{line: Buffer | null, received: number}} Arrival */
 
 class Controller {
-  /** @param {{channel: number, recorder: number, simulator: string, maxFrame: number}} options */
-  constructor({ channel, recorder, simulator, maxFrame }) {
+  /** @param {{channel: number, recorder: number, simulator: string, maxFrame: number, fast: boolean}} options */
+  constructor({ channel, recorder, simulator, maxFrame, fast }) {
     this.maxFrame = maxFrame;
     /** Whether answers are stamped; Python says so with every beat. */
     this.timing = true;
     this.recorder = new FlightRecorder(recorder);
+    if (fast) turbo.install({ warn: (message) => console.error(message) });
     const loaded = loadSimulator(simulator);
     this.rooms = new Rooms(loaded);
     /** @type {Arrival[]} */
@@ -55,7 +57,8 @@ class Controller {
           protocol: PROTOCOL,
           node: process.version,
           simulator: loaded.version,
-          turbo: false,
+          turbo: fast,
+          left: turbo.installed().flatMap(({ refusals }) => refusals),
           pid: process.pid,
         },
       }),
@@ -174,6 +177,8 @@ function main() {
       recorder: { type: 'string' },
       simulator: { type: 'string' },
       'max-frame': { type: 'string' },
+      turbo: { type: 'boolean' },
+      cache: { type: 'string' },
     },
   });
   holdLifeline();
@@ -183,6 +188,7 @@ function main() {
     recorder: Number(values.recorder),
     simulator: String(values.simulator),
     maxFrame: Number(values['max-frame']),
+    fast: Boolean(values.turbo),
   });
 }
 

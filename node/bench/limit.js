@@ -2,7 +2,7 @@
 /**
  * What the simulator itself takes: random battles inside one process, in Node as it comes, with no IPC.
  *
- * node limit.js --simulator FOLDER
+ * node limit.js --simulator FOLDER [--turbo [--off PATCH,PATCH]]
  *
  * Reads a line of JSON, {"battles": [{format, seed, p1, p2, policies}]}, plays these one after another,
  * and answers with a line, a list of one: how many decisions and turns that took, and what CPU time and memory.
@@ -12,6 +12,7 @@ const readline = require('node:readline');
 const { parseArgs } = require('node:util');
 const { RandomPolicy } = require('../lib/random-policy');
 const { loadSimulator } = require('../lib/simulator');
+const { install } = require('../turbo');
 
 /**
  * @typedef {{format: any, seed: any, p1: any, p2: any, policies: [number, number]}} Spec
@@ -78,7 +79,10 @@ function measure(simulator, battles) {
   };
 }
 
-const { values } = parseArgs({ options: { simulator: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { simulator: { type: 'string' }, turbo: { type: 'boolean' }, off: { type: 'string', default: '' } },
+});
+if (values.turbo) install({ off: values.off.split(',').filter(Boolean) });
 const simulator = loadSimulator(String(values.simulator));
 readline.createInterface({ input: process.stdin }).on('line', (line) => {
   try {

@@ -13,7 +13,7 @@ const {
   requireText,
   requireWhole,
 } = require('./fields');
-const { warmUp } = require('./warm-up');
+const { WarmUp } = require('./warm-up');
 
 /**
  * @typedef {import('./room').SideId} SideId
@@ -30,6 +30,7 @@ class Rooms {
     this.simulator = simulator;
     /** @type {Map<string, Room>} */
     this.rooms = new Map();
+    this.warmUp = new WarmUp(simulator);
     /** @type {Record<string, (command: Command) => Report>} */
     this.operations = {
       open: (command) => this.#open(command),
@@ -199,13 +200,18 @@ class Rooms {
   vitals() {
     const { rss, heapUsed } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
-    return `,"rooms":${this.rooms.size},"rss":${rss},"heap":${heapUsed},"cpu":${(user + system) / 1e6}`;
+    return `,"rooms":${this.rooms.size},"rss":${rss},"heap":${heapUsed},"cpu":${(user + system) / 1e6}`
+      + `,"warm":[${this.warmUp.done},${this.warmUp.wanted}]`;
   }
 
   /** @param {Command} command */
   #warm(command) {
     const format = this.#format(requireText(command, 'format', 200));
-    warmUp(this.simulator, format, requireWhole(command, 'battles'));
+    const battles = requireWhole(command, 'battles');
+    if (!this.simulator.Dex.formats.get(format, true).team) {
+      throw new Refusal('rejected', `${format} needs teams, which a warm-up has none of`);
+    }
+    this.warmUp.start(format, battles);
     return () => this.vitals();
   }
 

@@ -43,21 +43,45 @@ function decide(room, id, policy, request) {
   }
 }
 
-/**
- * @param {import('./simulator').Simulator} simulator
- * @param {string} format with random teams
- * @param {number} battles
- */
-function warmUp(simulator, format, battles) {
-  for (let n = 1; n <= battles; n++) {
-    const room = new Room(simulator, 'warm-up');
-    const players = { p1: { name: 'p1', seed: `${n},1,1,1` }, p2: { name: 'p2', seed: `${n},2,2,2` } };
-    room.start({ format, seed: `${n},3,3,3`, players });
-    room.take();
-    playOut(room, { p1: new RandomPolicy(n), p2: new RandomPolicy(n + 1) });
-    room.take();
-    room.destroy();
+/** Battles that a process plays for itself, one at a time, between those that matter. */
+class WarmUp {
+  /** @param {import('./simulator').Simulator} simulator */
+  constructor(simulator) {
+    this.simulator = simulator;
+    this.done = 0;
+    this.wanted = 0;
+  }
+
+  /**
+   * @param {string} format with random teams
+   * @param {number} battles
+   */
+  start(format, battles) {
+    this.wanted += battles;
+    setImmediate(() => this.#next(format));
+  }
+
+  /** @param {string} format */
+  #next(format) {
+    if (this.done >= this.wanted) return;
+    playAlone(this.simulator, format, ++this.done);
+    setImmediate(() => this.#next(format));
   }
 }
 
-module.exports = { playOut, warmUp };
+/**
+ * @param {import('./simulator').Simulator} simulator
+ * @param {string} format with random teams
+ * @param {number} n its number
+ */
+function playAlone(simulator, format, n) {
+  const room = new Room(simulator, 'warm-up');
+  const players = { p1: { name: 'p1', seed: `${n},1,1,1` }, p2: { name: 'p2', seed: `${n},2,2,2` } };
+  room.start({ format, seed: `${n},3,3,3`, players });
+  room.take();
+  playOut(room, { p1: new RandomPolicy(n), p2: new RandomPolicy(n + 1) });
+  room.take();
+  room.destroy();
+}
+
+module.exports = { WarmUp, playOut };

@@ -91,7 +91,7 @@ def test_battles_are_played_and_reported(outcome: Outcome) -> None:
     assert f"{BATTLES} battles of gen9randombattle, 2 at a time on 1 controller\n" in text
     for title in ("Throughput over", "Round trips and their phases", "Processes", "Starts and"):
         assert title in text
-    assert "1 of 1 controllers are warm" in outcome.process.stderr
+    assert "1 of 1 controllers are ready" in outcome.process.stderr
 
 
 def test_what_was_written_is_what_was_printed(outcome: Outcome) -> None:
@@ -187,7 +187,7 @@ def test_on_a_terminal_a_bar_shows_how_it_comes_along(cold: Path) -> None:
     assert process.returncode == 0
     assert b"\x1b" not in text
     assert b"Throughput over" in text
-    assert b"controllers are warm" in seen
+    assert b"controllers are ready" in seen
     drawn = re.sub(rb"\x1b\[[\d;?]*[a-zA-Z]", b"", seen)
     assert re.search(rb"battles \S+ [1-6]/6 [\d,]+ decisions/s", drawn), drawn
     assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l"), "the cursor stays hidden"
@@ -239,7 +239,7 @@ def wrong_server() -> Iterator[str]:
 def assert_refused(process: subprocess.CompletedProcess[str], status: int, reason: str) -> None:
     """It ended with a status and one line, which says why."""
     assert process.returncode == status, process.stderr
-    lines = [line for line in process.stderr.splitlines() if not line.endswith("are warm")]
+    lines = [line for line in process.stderr.splitlines() if not line.endswith("are ready")]
     assert len(lines) == 1, process.stderr
     assert lines[0].startswith("ipc_stats: ")
     assert re.search(reason, lines[0]), lines[0]

@@ -174,6 +174,7 @@ def test_health_is_ok_when_battles_can_be_opened(served: str) -> None:
     assert health["pool"] == {
         "size": 1,
         "ready": 1,
+        "warmth": 1.0,
         "rooms": 0,
         "moving": 0,
         "waiting": 0,
@@ -642,7 +643,7 @@ def look(*, trips: list[int], **figures: Any) -> Look:
 def stats_with(*, uptime: float, battles: int, decisions: int) -> dict[str, Any]:
     return {
         "uptime": uptime,
-        "pool": {"size": 20, "ready": 20, "rooms": 640, "capacity": 10_240},
+        "pool": {"size": 20, "ready": 20, "warmth": 0.5, "rooms": 640, "capacity": 10_240},
         "counters": {"battles_ended": battles, "decisions": decisions, "deaths": 0},
         "controllers": [
             {
@@ -651,6 +652,9 @@ def stats_with(*, uptime: float, battles: int, decisions: int) -> dict[str, Any]
                 "rooms": 32,
                 "battles": 19_000,
                 "rss": 1_500_000_000,
+                "turbo": True,
+                "left": [],
+                "warm": [50, 100],
                 "age": 86_000.0,
             }
             for number in range(20)
@@ -694,8 +698,10 @@ def test_the_table_fits_the_terminal(width: int) -> None:
     assert max(map(len, lines)) <= width
     assert "20/20 controllers  640/10240 rooms" in lines[0]
     assert "123.4 battles/s  15,679 decisions/s  round trip p50 2.35 ms p99 123 ms" in lines[1]
-    assert lines[2].split() == ["pid", "state", "rooms", "battles", "memory", "cpu", "age"]
-    assert lines[4].split()[:4] == ["1000000", "ready", "32", "19,000"]
+    assert lines[2].split() == [
+        *("pid", "state", "simulator", "warm", "rooms", "battles", "memory", "cpu", "age")
+    ]
+    assert lines[4].split()[:6] == ["1000000", "ready", "turbo", "50%", "32", "19,000"]
     assert "1,500 MB   100 %   23:53:20" in lines[4]
     assert lines[20] == " and 4 more controllers"
 
