@@ -20,7 +20,7 @@ from .timing import RoundTrips
 from .watch import Watch
 from .wire import PROTOCOL, UNSET, Frame, Hello, LineSplitter, acknowledged, decode
 
-__all__ = ["Controller", "ControllerState", "Death", "Traffic", "warmth"]
+__all__ = ["V8_OPTIONS", "Controller", "ControllerState", "Death", "Traffic", "warmth"]
 
 log = structlog.get_logger("bridge.controller")
 
@@ -53,7 +53,7 @@ _TRANSITIONS: Final = {
 # Dozens of battles in flight leave more garbage between two turns of one of them than Node's usual
 # young generation holds, and threads that help to collect it take the cores of other controllers.
 # Bytecode stays: a pool that waits while a learner learns would have to compile it again.
-_V8_OPTIONS: Final = (
+V8_OPTIONS: Final = (
     "--min-semi-space-size=32",
     "--max-semi-space-size=32",
     "--single-threaded-gc",
@@ -223,7 +223,7 @@ class Controller(asyncio.Protocol):
         return [
             str(self._runtime.node),
             f"--max-old-space-size={config.max_heap_mb}",
-            *_V8_OPTIONS,
+            *V8_OPTIONS,
             *config.node_arguments,
             str(self._runtime.entry),
             f"--simulator={self._runtime.simulator}",

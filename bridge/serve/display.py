@@ -75,7 +75,7 @@ def summary(figures: Figures) -> dict[str, Any]:
     line = {
         "state": figures.status,
         "ready": f"{pool['ready']}/{pool['size']}",
-        "simulator": _simulators(controllers),
+        "turbo": ", ".join(dict.fromkeys(map(_turbo, controllers))),
         "warm": f"{pool['warmth']:.0%}",
         "rooms": pool["rooms"],
         "battles": figures.stats["counters"]["battles_ended"],
@@ -180,22 +180,17 @@ def _milliseconds(nanoseconds: int | None) -> str:
     return _NONE if nanoseconds is None else f"{nanoseconds / _MILLISECOND:.3g} ms"
 
 
-def _simulators(controllers: list[dict[str, Any]]) -> str:
-    """What the controllers run; they differ only if the machine changed under them."""
-    return ", ".join(dict.fromkeys(map(_simulator, controllers)))
-
-
-def _simulator(controller: dict[str, Any]) -> str:
+def _turbo(controller: dict[str, Any]) -> str:
     if not controller["turbo"]:
-        return "vanilla"
-    return "part turbo" if controller["left"] else "turbo"
+        return "no"
+    return "in part" if controller["left"] else "yes"
 
 
 def _table(controllers: list[dict[str, Any]], cpu: dict[int, float]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=True, show_edge=False)
     table.add_column("pid", justify="right")
     table.add_column("state")
-    table.add_column("simulator")
+    table.add_column("turbo")
     for name in ("warm", "rooms", "battles", "memory", "cpu", "age"):
         table.add_column(name, justify="right")
     for controller in controllers:
@@ -204,7 +199,7 @@ def _table(controllers: list[dict[str, Any]], cpu: dict[int, float]) -> Table:
         table.add_row(
             str(controller["pid"]),
             Text(state, style=_COLOURS.get(state, "")),
-            _simulator(controller),
+            _turbo(controller),
             f"{warmth(controller['warm']):.0%}",
             f"{controller['rooms']:,}",
             f"{controller['battles']:,}",

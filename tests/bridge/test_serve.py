@@ -269,12 +269,27 @@ def test_a_signal_ends_it_with_status_0_and_no_process_left(
     assert not any("died" in line or "Traceback" in line for line in server.log)
 
 
-def test_a_signal_during_the_warm_up_ends_it_as_well(start: Start) -> None:
-    server = start(*QUICK, "--warmup-battles", "1000000")
+def test_a_signal_ends_it_while_it_starts(start: Start, tmp_path: Path) -> None:
+    server = start(*QUICK, "--node", node_that(tmp_path / "node", "exec sleep 60"))
     url = server.url()
     status, _, text = get(f"{url}/healthz")
-    assert (status, json.loads(text)["status"]) == (503, "warming")
+    assert (status, json.loads(text)["status"]) == (503, "starting")
     assert get(f"{url}/metrics")[0] == get(f"{url}/api/stats")[0] == 200
+    server.process.terminate()
+    assert server.finish() == 0
+    assert "event=stopped" in server.log[-1]
+
+
+def test_it_is_ready_while_it_warms_and_a_signal_ends_it_then(start: Start) -> None:
+    server = start(*QUICK, "--warmup-battles", "1000000", "--no-turbo")
+    server.wait_for("event=ready")
+    url = server.url()
+    status, _, text = get(f"{url}/healthz")
+    assert (status, json.loads(text)["status"]) == (200, "ready")
+    assert json.loads(text)["pool"]["warmth"] < 1
+    [controller] = json.loads(get(f"{url}/api/stats")[2])["controllers"]
+    assert (controller["turbo"], controller["left"]) == (False, [])
+    assert controller["warm"][1] == 1_000_000
     children = server.children()
     server.process.terminate()
     assert server.finish() == 0
@@ -699,9 +714,9 @@ def test_the_table_fits_the_terminal(width: int) -> None:
     assert "20/20 controllers  640/10240 rooms" in lines[0]
     assert "123.4 battles/s  15,679 decisions/s  round trip p50 2.35 ms p99 123 ms" in lines[1]
     assert lines[2].split() == [
-        *("pid", "state", "simulator", "warm", "rooms", "battles", "memory", "cpu", "age")
+        *("pid", "state", "turbo", "warm", "rooms", "battles", "memory", "cpu", "age")
     ]
-    assert lines[4].split()[:6] == ["1000000", "ready", "turbo", "50%", "32", "19,000"]
+    assert lines[4].split()[:6] == ["1000000", "ready", "yes", "50%", "32", "19,000"]
     assert "1,500 MB   100 %   23:53:20" in lines[4]
     assert lines[20] == " and 4 more controllers"
 
