@@ -150,11 +150,10 @@ def test_turbo_is_to_gain_more_in_the_format_that_matters_most() -> None:
     assert isinstance(console.file, io.StringIO)
     lines = [line.split("|")[1:-1] for line in console.file.getvalue().splitlines() if "|" in line]
     cells = [[cell.strip() for cell in line] for line in lines]
+    shared = ["400.0", "100.0", "4.00", "4.00 to 4.00"]
     assert cells[2:] == [
-        ["gen1randombattle", "400.0", "100.0", "4.00", "4.00 to 4.00", "at least 3"]
-        + ["0", "0", "missed: memory"],
-        ["gen9randombattle", "400.0", "100.0", "4.00", "4.00 to 4.00", "at least 4.5"]
-        + ["0", "0", "missed: CPU, memory"],
+        ["gen1randombattle", *shared, "at least 3", "0", "0", "missed: memory"],
+        ["gen9randombattle", *shared, "at least 4.5", "0", "0", "missed: CPU, memory"],
     ]
 
 
@@ -367,6 +366,14 @@ def test_a_group_that_fails_is_noted_and_the_others_are_measured(runtime: Runtim
     assert list(outcome.samples) == ["rooms_64"]
     assert outcome.as_data()["failures"] == outcome.failures
     assert ended == [True]
+
+
+def test_starts_from_cold_are_measured_with_turbo_and_without(runtime: Runtime) -> None:
+    cold = measure_cold(runtime, samples=2)
+    for times in (cold.vanilla, cold.turbo):
+        for greeted, answered, used in zip(times["hello"], times["answer"], times["cpu"], strict=True):
+            assert 0 < greeted < answered
+            assert used > 0
 
 
 # The command line
