@@ -2,14 +2,16 @@
 /**
  * The entry of a controller: reads commands, runs them on rooms, answers each with one frame.
  *
- * node controller.js --channel FD --recorder FD --simulator FOLDER --max-frame BYTES [--turbo] [--cache FOLDER]
+ * node controller.js --channel FD --recorder FD --simulator FOLDER --max-frame BYTES [--turbo [--cache FOLDER]]
  *
+ * With --turbo the simulator's hot paths are replaced by faster ones; --cache is where their compiled code is kept.
  * Descriptor `channel` carries frames both ways; stdout and stderr are free for whatever the simulator
  * prints; stdin is the lifeline: when it closes, this process ends.
  */
 
 const { isUtf8 } = require('node:buffer');
 const { parseArgs } = require('node:util');
+const { Background } = require('./lib/background');
 const { Channel } = require('./lib/channel');
 const { now } = require('./lib/clock');
 const { requireFlag } = require('./lib/fields');
@@ -19,7 +21,6 @@ const { printAtOnce } = require('./lib/output');
 const { Refusal } = require('./lib/refusal');
 const { Rooms } = require('./lib/rooms');
 const { loadSimulator } = require('./lib/simulator');
-const turbo = require('./turbo');
 
 const PROTOCOL = 1;
 /**
@@ -34,18 +35,21 @@ const LONGEST_TAG = 200;
 /** @typedef {{line: Buffer | null, received: number}} Arrival */
 
 class Controller {
-  /** @param {{channel: number, recorder: number, simulator: string, maxFrame: number, fast: boolean}} options */
-  constructor({ channel, recorder, simulator, maxFrame, fast }) {
+  /**
+   * @param {{channel: number, recorder: number, simulator: string, maxFrame: number,
+   *   turbo: boolean, cache: string | undefined}} options
+   */
+  constructor({ channel, recorder, simulator, maxFrame, turbo, cache }) {
     this.maxFrame = maxFrame;
     /** Whether answers are stamped; Python says so with every beat. */
     this.timing = true;
     this.recorder = new FlightRecorder(recorder);
-    if (fast) turbo.install({ warn: (message) => console.error(message) });
-    const loaded = loadSimulator(simulator);
-    this.rooms = new Rooms(loaded);
+    const loaded = loadSimulator(simulator, { turbo, cache });
     /** @type {Arrival[]} */
     this.arrivals = [];
     this.position = 0;
+    this.background = new Background(() => this.arrivals.length > 0);
+    this.rooms = new Rooms(loaded, this.background);
     this.channel = new Channel(channel, {
       maximum: maxFrame,
       onLines: (lines) => this.#arrive(lines),
@@ -57,8 +61,8 @@ class Controller {
           protocol: PROTOCOL,
           node: process.version,
           simulator: loaded.version,
-          turbo: fast,
-          left: turbo.installed().flatMap(({ refusals }) => refusals),
+          turbo: loaded.turbo,
+          left: loaded.left,
           pid: process.pid,
         },
       }),
@@ -87,6 +91,7 @@ class Controller {
     // A busy process may never see the end of the queue: what is answered must go at once.
     this.arrivals.splice(0, this.position);
     this.position = 0;
+    this.background.disturbed = time;
     if (this.arrivals.length) setImmediate(this.#turn);
     else this.recorder.idle();
   };
@@ -177,7 +182,7 @@ function main() {
       recorder: { type: 'string' },
       simulator: { type: 'string' },
       'max-frame': { type: 'string' },
-      turbo: { type: 'boolean' },
+      turbo: { type: 'boolean', default: false },
       cache: { type: 'string' },
     },
   });
@@ -188,7 +193,8 @@ function main() {
     recorder: Number(values.recorder),
     simulator: String(values.simulator),
     maxFrame: Number(values['max-frame']),
-    fast: Boolean(values.turbo),
+    turbo: Boolean(values.turbo),
+    cache: values.cache,
   });
 }
 

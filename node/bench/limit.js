@@ -2,7 +2,7 @@
 /**
  * What the simulator itself takes: random battles inside one process, in Node as it comes, with no IPC.
  *
- * node limit.js --simulator FOLDER [--turbo [--off PATCH,PATCH]]
+ * node limit.js --simulator FOLDER [--turbo [--off PATCH,PATCH] [--cache FOLDER]]
  *
  * Reads a line of JSON, {"battles": [{format, seed, p1, p2, policies}]}, plays these one after another,
  * and answers with a line, a list of one: how many decisions and turns that took, and what CPU time and memory.
@@ -12,7 +12,6 @@ const readline = require('node:readline');
 const { parseArgs } = require('node:util');
 const { RandomPolicy } = require('../lib/random-policy');
 const { loadSimulator } = require('../lib/simulator');
-const { install } = require('../turbo');
 
 /**
  * @typedef {{format: any, seed: any, p1: any, p2: any, policies: [number, number]}} Spec
@@ -80,10 +79,18 @@ function measure(simulator, battles) {
 }
 
 const { values } = parseArgs({
-  options: { simulator: { type: 'string' }, turbo: { type: 'boolean' }, off: { type: 'string', default: '' } },
+  options: {
+    simulator: { type: 'string' },
+    turbo: { type: 'boolean' },
+    off: { type: 'string', default: '' },
+    cache: { type: 'string' },
+  },
 });
-if (values.turbo) install({ off: values.off.split(',').filter(Boolean) });
-const simulator = loadSimulator(String(values.simulator));
+const simulator = loadSimulator(String(values.simulator), {
+  turbo: values.turbo,
+  cache: values.cache,
+  off: values.off.split(',').filter(Boolean),
+});
 readline.createInterface({ input: process.stdin }).on('line', (line) => {
   try {
     process.stdout.write(JSON.stringify([measure(simulator, JSON.parse(line).battles)]) + '\n');

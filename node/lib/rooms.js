@@ -21,16 +21,30 @@ const { WarmUp } = require('./warm-up');
  * @typedef {() => string} Report encodes what a command led to as JSON members of the frame that answers it
  */
 
+/**
+ * Battles after which most of the code that a battle needs is compiled, and kept for the next process; and between two
+ * times when that is done for what has been loaded since.
+ */
+const FIRST_COMPILED = 10;
+const COMPILED = 100;
+
 /** @type {Report} */
 const NOTHING = () => '';
 
 class Rooms {
-  /** @param {import('./simulator').Simulator} simulator */
-  constructor(simulator) {
+  /**
+   * @param {import('./simulator').Simulator} simulator
+   * @param {import('./background').Background} background where warm-up battles are played
+   */
+  constructor(simulator, background) {
     this.simulator = simulator;
+    this.background = background;
+    this.warmUp = new WarmUp(simulator);
+    this.warmUp.onBattle = (battles) => {
+      if (battles === FIRST_COMPILED || battles % COMPILED === 0) background.addFirst(simulator.remember());
+    };
     /** @type {Map<string, Room>} */
     this.rooms = new Map();
-    this.warmUp = new WarmUp(simulator);
     /** @type {Record<string, (command: Command) => Report>} */
     this.operations = {
       open: (command) => this.#open(command),
@@ -200,18 +214,22 @@ class Rooms {
   vitals() {
     const { rss, heapUsed } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
-    return `,"rooms":${this.rooms.size},"rss":${rss},"heap":${heapUsed},"cpu":${(user + system) / 1e6}`
-      + `,"warm":[${this.warmUp.done},${this.warmUp.wanted}]`;
+    const cpu = (user + system) / 1e6;
+    const warmth = JSON.stringify(this.warmUp.warmth);
+    return `,"rooms":${this.rooms.size},"rss":${rss},"heap":${heapUsed},"cpu":${cpu},"warm":${warmth}`;
   }
 
-  /** @param {Command} command */
+  /**
+   * Asks for warm-up battles, which are played once nothing else is to be done.
+   * @param {Command} command
+   */
   #warm(command) {
-    const format = this.#format(requireText(command, 'format', 200));
+    const id = this.#format(requireText(command, 'format', 200));
     const battles = requireWhole(command, 'battles');
-    if (!this.simulator.Dex.formats.get(format, true).team) {
-      throw new Refusal('rejected', `${format} needs teams, which a warm-up has none of`);
-    }
-    this.warmUp.start(format, battles);
+    const format = this.simulator.Dex.formats.get(id, true);
+    if (!format.team) throw new Refusal('rejected', `${format.name} has no random teams to warm up with`);
+    const task = this.warmUp.want(id, battles);
+    if (task) this.background.add(task);
     return () => this.vitals();
   }
 
@@ -232,6 +250,7 @@ class Rooms {
     if (room.ended) {
       this.rooms.delete(room.tag);
       room.destroy();
+      this.warmUp.count();
     }
     return members;
   }

@@ -11,10 +11,10 @@ let hooked = false;
 
 /**
  * Puts turbo in front of every copy of the simulator that this process loads from now on.
- * @param {{off?: Iterable<string>, warn?: (message: string) => void}} [options] names of patches to leave out, and
- *   who hears, once for each copy, of patches that do not fit it
+ * @param {{off?: Iterable<string>, cache?: string, warn?: (message: string) => void}} [options] names of patches to
+ *   leave out, the folder where compiled code is kept, and who hears, once for each copy, of patches that do not fit it
  */
-function install({ off = [], warn = (message) => process.emitWarning(message) } = {}) {
+function install({ off = [], cache, warn = (message) => process.emitWarning(message) } = {}) {
   if (hooked) throw new Error('turbo is installed already');
   hooked = true;
   const unwanted = new Set(off);
@@ -24,7 +24,7 @@ function install({ off = [], warn = (message) => process.emitWarning(message) } 
   hook((root) => {
     let installation = installations.get(root);
     if (!installation) {
-      installation = new Installation(root, patches, { off: unwanted, warn });
+      installation = new Installation(root, patches, { off: unwanted, cache, warn });
       installations.set(root, installation);
       const { refusals, version } = installation;
       if (refusals.length) {

@@ -371,7 +371,9 @@ def test_a_group_that_fails_is_noted_and_the_others_are_measured(runtime: Runtim
 def test_starts_from_cold_are_measured_with_turbo_and_without(runtime: Runtime) -> None:
     cold = measure_cold(runtime, samples=2)
     for times in (cold.vanilla, cold.turbo):
-        for greeted, answered, used in zip(times["hello"], times["answer"], times["cpu"], strict=True):
+        for greeted, answered, used in zip(
+            times["hello"], times["answer"], times["cpu"], strict=True
+        ):
             assert 0 < greeted < answered
             assert used > 0
 

@@ -1,0 +1,45 @@
+'use strict';
+/**
+ * Vanilla: at the end of a turn, clones every move of every active Pokémon to run one event on the clone, and to read
+ * one flag from it.
+ * Instead: clones only the moves that have a callback for this event, or the flag.
+ * Same, because: without a callback the event returns at once, unless it stops a runaway battle; then it is run. The
+ * clone is seen by nobody else, and making it draws no random number.
+ */
+
+/** @type {import('../installation').Patch} */
+module.exports = {
+  name: 'end-turn',
+  needs: ['traits'],
+  replaces: ['sim/battle Battle.endTurn', 'sim/battle Battle.singleEvent', 'sim/dex ModdedDex.getActiveMove'],
+  inlines: ['Battle.singleEvent'],
+  edits: {
+    'sim/battle': [
+      {
+        site: 'const activeMove = this.dex.getActiveMove(moveSlot.id);',
+        put: 'if (turbo.isMoveIdle(this, moveSlot.id)) continue;\n          const activeMove = this.dex.getActiveMove(moveSlot.id);',
+      },
+    ],
+  },
+  methods: {
+    'sim/battle': (_, { runtime }) => {
+      const { TRAITS } = runtime;
+      /**
+       * Whether the end of a turn means nothing to a move.
+       * @param {any} battle
+       * @param {string} id
+       */
+      runtime.isMoveIdle = (battle, id) => {
+        const move = battle.dex.moves.get(id);
+        return (
+          move.onDisableMove === undefined &&
+          !move.flags.cantusetwice &&
+          battle.eventDepth < 8 &&
+          battle.log.length - battle.sentLogPos <= 1000 &&
+          battle[TRAITS]['end-turn']
+        );
+      };
+      return {};
+    },
+  },
+};
