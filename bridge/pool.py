@@ -289,14 +289,13 @@ class Pool:
 
     def _warn_of_turbo(self, controller: Controller) -> None:
         """Says once what turbo leaves to vanilla: all controllers load the same simulator."""
-        left = controller.identity.left
-        if left and not self._has_warned_of_turbo:
-            self._has_warned_of_turbo = True
-            log.warning(
-                "turbo leaves parts of the simulator as they are",
-                simulator=controller.identity.simulator,
-                left=left,
-            )
+        found = controller.identity
+        is_whole = found.turbo and not found.left
+        if is_whole or not self._config.turbo or self._has_warned_of_turbo:
+            return
+        self._has_warned_of_turbo = True
+        fact = "turbo leaves parts to vanilla" if found.turbo else "the simulator is without turbo"
+        log.warning(fact, simulator=found.simulator, left=found.left)
 
     def _recycle(self, controller: Controller, reason: str) -> None:
         log.info("recycling", pid=controller.pid, reason=reason, rooms=len(controller.rooms))

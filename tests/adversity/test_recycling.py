@@ -30,7 +30,10 @@ AT_ONCE = 6
 
 @dataclass
 class Calm:
-    """What the battles are like on one controller that stays, and the memory that it then has."""
+    """What the battles are like on one controller that stays, and the memory that it then has.
+
+    Without turbo, as one that hoards: its fault loads the simulator before turbo could.
+    """
 
     recordings: list[Recording]
     megabytes: int
@@ -39,7 +42,8 @@ class Calm:
 @pytest.fixture(scope="module")
 def calm() -> Calm:
     async def main() -> Calm:
-        async with ControllerRegistry(pool=1, warmup_battles=0, response_timeout=30) as registry:
+        settings = BridgeConfig(pool=1, warmup_battles=0, turbo=False, response_timeout=30)
+        async with ControllerRegistry(settings) as registry:
             (controller,) = registry._ready()
             recordings = await play(registry)
             await controller.ping()

@@ -92,6 +92,23 @@ def test_battles_are_played_and_reported(outcome: Outcome) -> None:
     for title in ("Throughput over", "Round trips and their phases", "Processes", "Starts and"):
         assert title in text
     assert "1 of 1 controllers are ready" in outcome.process.stderr
+    assert (report.machine.turbo, report.machine.left) == (True, ())
+    assert "simulator pokemon-showdown 0.11.11, turbo" in text
+    assert "pokemon-showdown 0.11.11, turbo" in outcome.page
+    assert [process.warmth for process in report.processes] == [None, 1.0]
+
+
+def test_battles_can_be_measured_without_turbo_once_the_pool_is_warm(tmp_path: Path) -> None:
+    settings, file = tmp_path / "bridge.yml", tmp_path / "report.json"
+    settings.write_text("pool: 1\nwarmup_battles: 2\nheartbeat: 0.1\n")
+    process = run("--config", settings, "--no-turbo", "--battles", "2", "--json", file)
+    assert process.returncode == 0, process.stderr
+    report = Report.load(file)
+    assert report.machine.turbo is False
+    assert "pokemon-showdown 0.11.11, vanilla" in process.stdout
+    assert "warming up" in process.stderr
+    assert [use.warmth for use in report.processes] == [None, 1.0]
+    assert "warm" not in {operation.name for operation in report.operations}
 
 
 def test_what_was_written_is_what_was_printed(outcome: Outcome) -> None:
@@ -258,6 +275,7 @@ def assert_refused(process: subprocess.CompletedProcess[str], status: int, reaso
         (["--html", "/"], "--html: / is a folder"),
         (["--duration", "3"], "--duration needs --attach"),
         (["--attach", "127.0.0.1:9", "--pool", "2"], "--pool does not go with --attach"),
+        (["--attach", "127.0.0.1:9", "--no-turbo"], "--turbo does not go with --attach"),
         (["--batles", "3"], "--batles"),
     ],
 )

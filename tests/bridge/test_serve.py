@@ -209,6 +209,9 @@ def test_metrics_are_what_prometheus_reads(served: str) -> None:
     [pid] = [labels[0] for name, *labels in samples if name == "maple_controller_memory_bytes"]
     assert psutil.Process(int(pid)).is_running()
     assert samples["maple_pool_size",] == samples["maple_pool_ready",] == 1
+    assert samples["maple_pool_warmth",] == samples["maple_controller_warmth", pid] == 1
+    assert samples["maple_controller_turbo", pid] == 1
+    assert samples["maple_controller_turbo_left", pid] == 0
     assert samples["maple_rooms",] == samples["maple_battles_total",] == 0
     assert samples["maple_controller_starts_total",] == 1
     assert samples["maple_controller_deaths_total",] == 0
@@ -282,8 +285,8 @@ def test_a_signal_ends_it_while_it_starts(start: Start, tmp_path: Path) -> None:
 
 def test_it_is_ready_while_it_warms_and_a_signal_ends_it_then(start: Start) -> None:
     server = start(*QUICK, "--warmup-battles", "1000000", "--no-turbo")
-    server.wait_for("event=ready")
     url = server.url()
+    server.wait_for("event=ready")
     status, _, text = get(f"{url}/healthz")
     assert (status, json.loads(text)["status"]) == (200, "ready")
     assert json.loads(text)["pool"]["warmth"] < 1
@@ -543,6 +546,8 @@ def test_what_cannot_be_meant_is_refused(arguments: list[str], reason: str) -> N
 def test_it_serves_on_loopback_at_port_8000_unless_told_otherwise() -> None:
     options = parse([])
     assert (options.host, options.port, options.config) == ("127.0.0.1", 8000, BridgeConfig())
+    assert (options.config.turbo, parse(["--no-turbo"]).config.turbo) == (True, False)
+    assert parse(["--cache-folder", "here"]).config.cache_folder == Path("here")
     elsewhere = parse(["--host", "::1", "--port", "9000"])
     assert (elsewhere.host, elsewhere.port) == ("::1", 9000)
 
@@ -727,6 +732,11 @@ def test_a_status_line_has_no_percentiles_when_nothing_was_measured() -> None:
     busy = summary(Figures("", "ready", stats, Rates(1.0, 2.0, 1_500_000, 2_000_000), {}))
     assert busy.keys() - idle.keys() == {"p50_ms", "p99_ms"}
     assert (busy["p50_ms"], busy["node_memory_mb"]) == (1.5, 30_000)
+    assert (busy["turbo"], busy["warm"]) == ("yes", "50%")
+    stats["controllers"][0] |= {"left": ["stats: it is not as turbo knows it"]}
+    stats["controllers"][1] |= {"turbo": False}
+    mixed = summary(Figures("", "ready", stats, Rates(), {}))
+    assert mixed["turbo"] == "in part, no, yes"
 
 
 # Metrics of battles that were played

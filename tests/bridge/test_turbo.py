@@ -19,7 +19,9 @@ from tests.recording import Recorder, Recording, record_all
 pytestmark = pytest.mark.timeout(90)
 
 ROOT = Path(__file__).parents[2]
-UNKNOWN = ROOT / "tests" / "adversity" / "faults" / "unknown.js"
+FAULTS = ROOT / "tests" / "adversity" / "faults"
+UNKNOWN = FAULTS / "unknown.js"
+OTHER = FAULTS / "other.js"
 FORMATS = (
     "gen1randombattle",
     "gen4randombattle",
@@ -151,11 +153,30 @@ async def test_a_simulator_that_turbo_does_not_know_runs_as_it_comes_and_is_warn
             os.kill(registry.stats()["controllers"][0]["pid"], signal.SIGKILL)
             assert await record_all(registry, battles) == expected
             stats = registry.stats()
-    warnings = [line for line in logs if line["event"].startswith("turbo leaves")]
+    warnings = [line for line in logs if "turbo" in line["event"]]
+    assert [line["event"] for line in warnings] == ["the simulator is without turbo"]
     assert [line["log_level"] for line in warnings] == ["warning"]
     assert all("does not know version 0.11.11" in reason for reason in warnings[0]["left"])
     for controller in stats["controllers"]:
         assert controller["left"] == warnings[0]["left"] != []
+        assert not controller["turbo"]
+
+
+async def test_a_patch_that_does_not_fit_is_left_out_and_is_warned_of_once(
+    turbo: BridgeConfig, vanilla: dict[tuple[str, int], Recording]
+) -> None:
+    other = turbo.replace(pool=2, node_arguments=("--require", str(OTHER)))
+    with capture_logs() as logs:
+        async with ControllerRegistry(other) as registry:
+            battles = BATTLES[:2]
+            assert await record_all(registry, battles) == [vanilla[battle] for battle in battles]
+            stats = registry.stats()
+    [warning] = [line for line in logs if "turbo" in line["event"]]
+    assert warning["event"] == "turbo leaves parts to vanilla"
+    assert any("is not as turbo knows it" in reason for reason in warning["left"])
+    for controller in stats["controllers"]:
+        assert controller["turbo"]
+        assert controller["left"] == warning["left"]
 
 
 async def test_what_turbo_knows_is_not_warned_of(turbo: BridgeConfig) -> None:
