@@ -302,7 +302,7 @@ def test_cpu_time_that_a_server_tells_counts_after_some_heartbeats(registry: Reg
 def test_it_is_said_what_turbo_left_to_vanilla_and_who_was_still_warming(
     registry: Registry,
 ) -> None:
-    def told() -> Mapping[str, Any]:
+    def told() -> dict[str, Any]:
         stats = registry.stats()
         for controller in stats["controllers"]:
             controller |= {"left": ["stats: it is not there"], "warm": [25, 100]}
