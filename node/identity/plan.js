@@ -12,7 +12,7 @@ const { Random } = require('./random');
  */
 
 /** Replays take longest. @type {readonly Kind[]} */
-const OFTEN = ['plain', 'plain', 'plain', 'debug', 'serialise', 'serialise', 'fork', 'fork', 'replay'];
+const OFTEN = ['plain', 'plain', 'plain', 'debug', 'serialise', 'serialise', 'fork', 'fork', 'replay', 'together'];
 /** Rules that are about teams only have nothing to do in a battle. */
 const BEFORE_BATTLE = new Set(['onValidateTeam', 'onValidateSet', 'onValidateRule', 'onChangeSet']);
 const GENERATIONS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -20,7 +20,7 @@ const GENERATIONS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 class Plan {
   /** @param {import('../lib/simulator').Simulator} simulator */
   constructor({ Dex, Teams }) {
-    /** Formats that cannot be played as they are meant, and why not. @type {Map<string, string>} */
+    /** Formats for which the simulator draws no teams, and rules that no format can have, with why. @type {Map<string, string>} */
     this.left = new Map();
     const formats = Dex.formats.all().filter((format) => format.effectType === 'Format');
     /** @param {string} format @param {string} teams @returns {Entry} */
@@ -68,7 +68,7 @@ class Plan {
       /** @type {any} */ (Teams.getGenerator(format, /** @type {any} */ ('1,2,3,4'))).enforceNoDirectCustomBanlistChanges?.();
       return true;
     } catch (error) {
-      this.left.set(format.id, `no generated teams: ${/** @type {Error} */ (error).message.split('\n')[0].replace(/'.*[\\/]/, "'")}`);
+      this.left.set(format.id, /** @type {Error} */ (error).message.split('\n')[0]);
       return false;
     }
   }
