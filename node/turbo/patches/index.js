@@ -5,17 +5,24 @@
 const patches = [
   require('./to-id'),
   require('./traits'),
+  require('./one-shape'),
   require('./listeners'),
   require('./quiet-events'),
   require('./single-events'),
   require('./speed-order'),
   require('./priorities'),
+  require('./handlers'),
   require('./field-events'),
   require('./stats'),
   require('./suppression'),
   require('./end-turn'),
   require('./active-moves'),
+  require('./request-entries'),
   require('./request-text'),
+  require('./type-chart'),
+  require('./pokemon-pools'),
+  require('./team-generators'),
+  require('./rule-formats'),
 ];
 
 module.exports = { patches };
