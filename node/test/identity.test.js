@@ -136,13 +136,18 @@ test('a difference is shown where it is, by its place in the state', () => {
   assert.match(text, /states, line 2 of 2, at sides\.0\.pokemon\.0\.hp:/);
 });
 
-test('what was reached of the callbacks is counted by kind', () => {
+test('what was reached of the callbacks is counted by kind, and by whose they are', () => {
   const callbacks = [
-    { name: 'moves.a.onHit', kind: 'moves', places: ['data/moves.js:1', 'data/moves.js:0'] },
-    { name: 'moves.b.onHit', kind: 'moves', places: ['data/moves.js:9'] },
+    { name: 'moves.a.onHit', kind: 'moves', mod: '', places: ['data/moves.js:1', 'data/moves.js:0'] },
+    { name: 'gen4/moves.a.onHit', kind: 'moves', mod: 'gen4', places: ['data/mods/gen4/moves.js:9'] },
   ];
   assert.deepEqual(judge(callbacks, new Set(['data/moves.js:0'])), {
-    shares: [{ kind: 'moves', reached: 1, all: 2 }, { kind: 'all', reached: 1, all: 2 }],
-    missed: ['moves.b.onHit'],
+    shares: [
+      { kind: 'moves', reached: 1, all: 2 },
+      { kind: 'shared by all', reached: 1, all: 1 },
+      { kind: 'a generation’s own', reached: 0, all: 1 },
+      { kind: 'all', reached: 1, all: 2 },
+    ],
+    missed: ['gen4/moves.a.onHit'],
   });
 });
