@@ -11,7 +11,7 @@ const { drawTeams } = require('./teams');
  * A battle in a few words; everything in it follows from them.
  * @typedef {object} Spec
  * @property {string} format its name, and custom rules, if any, as the simulator takes them
- * @property {string} teams generated, scrambled, or the name of given ones
+ * @property {string} teams generated, scrambled, plundered, or the name of given ones
  * @property {Kind} kind
  * @property {number} seed
  *

@@ -28,7 +28,7 @@ const HELP = `Plays the same battles in vanilla and in turbo, and compares all t
   node identity/run.js --format F [--teams T] [--kind K] [--seed N] [--battles N]
 
   --format    a format, custom rules behind @@@ included
-  --teams     generated (as the format draws them), scrambled, or the name of given ones
+  --teams     generated (as the format draws them), scrambled, plundered, or the name of given ones
   --formats   prints which formats there are, and where the simulator draws no teams, why not
   --kind      ${KINDS.join(', ')}; else one after the other
   --seed      of the first of these battles; more follow it

@@ -170,7 +170,7 @@ class Suite {
    * @param {Answer} expected
    */
   async #differs(spec, index, aspects, expected) {
-    let [alone, text] = [true, ''];
+    let [alone, text, blame] = [true, '', ''];
     if (this.failures.length < MOST_EXPLAINED) {
       const pair = await this.#open({ watch: false });
       const { vanilla, turbo } = await pair.play(spec, true);
@@ -178,8 +178,8 @@ class Suite {
       if (this.stopped) return;
       alone = differences(vanilla, turbo).length > 0;
       text = explain(vanilla, turbo);
+      if (alone && this.options.bisect) blame = await this.#blame(spec, expected);
     }
-    const blame = alone && this.options.bisect ? await this.#blame(spec, expected) : '';
     this.#fail({ spec, index, aspects, alone, text, blame });
   }
 
