@@ -13,7 +13,8 @@ const { masked } = require('./record');
  * @typedef {import('./record').Aspect} Aspect
  * @typedef {import('../lib/simulator').Simulator & {extractChannelMessages: (text: string, channels: number[]) => any}} Simulator
  * @typedef {{name: string, seed: string, team?: string}} Player
- * @typedef {{format: string, seed: string, players: Record<string, Player>, debug: boolean, rated: boolean}} Opening
+ * @typedef {{format: string, seed: string, players: Record<string, Player>, debug: boolean, luck: boolean | null,
+ *   rated: boolean}} Opening `luck` decides all that is left to chance, where that is not nothing
  */
 
 const CHANNELS = [-1, 0, 1, 2, 3, 4];
@@ -96,7 +97,7 @@ class DirectGame {
    * @param {BattleRecord} record
    */
   static start(simulator, opening, record) {
-    const { format, seed, players, debug, rated } = opening;
+    const { format, seed, players, debug, luck, rated } = opening;
     /** @type {any} */
     const options = {
       formatid: format,
@@ -105,6 +106,7 @@ class DirectGame {
       ...structuredClone(players),
     };
     if (debug) options.debug = true;
+    if (luck !== null) options.forceRandomChance = luck;
     if (rated) options.rated = 'Rated battle';
     const game = new DirectGame(simulator, opening, record, new simulator.Battle(options));
     game.battle.sendUpdates();

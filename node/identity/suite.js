@@ -7,6 +7,7 @@ const { Pair, turboProcess } = require('./processes');
 /**
  * @typedef {import('./play').Spec} Spec
  * @typedef {import('./processes').Options} Options
+ * @typedef {import('./child').Answer} Answer
  * @typedef {import('../turbo/installation').Outcome} Outcome
  * @typedef {{spec: Spec, index: number, aspects: string[], alone: boolean, text: string, blame: string}} Failure
  *   `alone` says whether it differs in fresh processes too, or only after the battles before it, `blame` the patch
@@ -121,7 +122,7 @@ class Suite {
     else {
       this.#count(spec, vanilla);
       const aspects = differences(vanilla, turbo);
-      if (aspects.length) await this.#inTurn(() => this.#differs(spec, index, aspects));
+      if (aspects.length) await this.#inTurn(() => this.#differs(spec, index, aspects, vanilla));
     }
     this.listener.played(this);
   }
@@ -132,7 +133,7 @@ class Suite {
     return this.examined;
   }
 
-  /** @param {Spec} spec @param {import('./child').Answer} answer */
+  /** @param {Spec} spec @param {Answer} answer */
   #count(spec, { turns, error }) {
     this.played++;
     this.turns += turns;
@@ -159,16 +160,17 @@ class Suite {
     if (typeof vanilla === 'string' && typeof turbo === 'string') this.stuck.push(spec);
     else if (typeof vanilla !== 'string') this.#count(spec, vanilla);
     const aspects = differences(vanilla, turbo);
-    if (aspects.length) await this.#fail({ spec, index, aspects, alone: true, text: explain(vanilla, turbo), blame: '' });
+    if (aspects.length) this.#fail({ spec, index, aspects, alone: true, text: explain(vanilla, turbo), blame: '' });
   }
 
   /**
    * @param {Spec} spec
    * @param {number} index
    * @param {string[]} aspects
+   * @param {Answer} expected
    */
-  async #differs(spec, index, aspects) {
-    let [alone, text] = [true, ''];
+  async #differs(spec, index, aspects, expected) {
+    let [alone, text, blame] = [true, '', ''];
     if (this.failures.length < MOST_EXPLAINED) {
       const pair = await this.#open({ watch: false });
       const { vanilla, turbo } = await pair.play(spec, true);
@@ -176,13 +178,13 @@ class Suite {
       if (this.stopped) return;
       alone = differences(vanilla, turbo).length > 0;
       text = explain(vanilla, turbo);
+      if (alone && this.options.bisect) blame = await this.#blame(spec, expected);
     }
-    await this.#fail({ spec, index, aspects, alone, text, blame: '' });
+    this.#fail({ spec, index, aspects, alone, text, blame });
   }
 
   /** @param {Failure} failure */
-  async #fail(failure) {
-    if (this.options.bisect && failure.alone) failure.blame = await this.#blame(failure.spec);
+  #fail(failure) {
     this.failures.push(failure);
     this.listener.failed(failure, this);
   }
@@ -190,12 +192,10 @@ class Suite {
   /**
    * Switches patches on one after the other, in their order, until the battle differs.
    * @param {Spec} spec that differs
+   * @param {Answer} vanilla
    * @returns {Promise<string>} the patch with which it does
    */
-  async #blame(spec) {
-    const pair = await this.#open({ watch: false });
-    const { vanilla } = await pair.play(spec);
-    this.#close(pair);
+  async #blame(spec, vanilla) {
     const names = this.patches.filter((patch) => patch.on).map(({ name }) => name);
     let [same, different] = [0, names.length];
     while (different - same > 1 && !this.stopped) {
