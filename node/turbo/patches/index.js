@@ -5,11 +5,13 @@
 const patches = [
   require('./to-id'),
   require('./traits'),
+  require('./one-shape'),
   require('./listeners'),
   require('./quiet-events'),
   require('./single-events'),
   require('./speed-order'),
   require('./priorities'),
+  require('./handlers'),
   require('./field-events'),
   require('./stats'),
   require('./suppression'),
@@ -18,6 +20,16 @@ const patches = [
   require('./active-moves'),
   require('./request-entries'),
   require('./request-text'),
+  require('./type-chart'),
+  require('./pokemon-pools'),
+  require('./team-generators'),
+  require('./move-pairs'),
+  require('./rule-formats'),
+  require('./learnsets-later'),
+  require('./fuzzy-aliases-later'),
+  require('./libraries-later'),
+  require('./sets-later'),
+  require('./move-categories'),
 ];
 
 module.exports = { patches };
