@@ -2,14 +2,16 @@
 /**
  * The entry of a controller: reads commands, runs them on rooms, answers each with one frame.
  *
- * node controller.js --channel FD --recorder FD --simulator FOLDER --max-frame BYTES
+ * node controller.js --channel FD --recorder FD --simulator FOLDER --max-frame BYTES [--turbo [--cache FOLDER]]
  *
+ * With --turbo the simulator's hot paths are replaced by faster ones; --cache is where their compiled code is kept.
  * Descriptor `channel` carries frames both ways; stdout and stderr are free for whatever the simulator
  * prints; stdin is the lifeline: when it closes, this process ends.
  */
 
 const { isUtf8 } = require('node:buffer');
 const { parseArgs } = require('node:util');
+const { Background } = require('./lib/background');
 const { Channel } = require('./lib/channel');
 const { now } = require('./lib/clock');
 const { requireFlag } = require('./lib/fields');
@@ -33,17 +35,21 @@ const LONGEST_TAG = 200;
 /** @typedef {{line: Buffer | null, received: number}} Arrival */
 
 class Controller {
-  /** @param {{channel: number, recorder: number, simulator: string, maxFrame: number}} options */
-  constructor({ channel, recorder, simulator, maxFrame }) {
+  /**
+   * @param {{channel: number, recorder: number, simulator: string, maxFrame: number,
+   *   turbo: boolean, cache: string | undefined}} options
+   */
+  constructor({ channel, recorder, simulator, maxFrame, turbo, cache }) {
     this.maxFrame = maxFrame;
     /** Whether answers are stamped; Python says so with every beat. */
     this.timing = true;
     this.recorder = new FlightRecorder(recorder);
-    const loaded = loadSimulator(simulator);
-    this.rooms = new Rooms(loaded);
+    const loaded = loadSimulator(simulator, { turbo, cache });
     /** @type {Arrival[]} */
     this.arrivals = [];
     this.position = 0;
+    this.background = new Background(() => this.arrivals.length > 0);
+    this.rooms = new Rooms(loaded, this.background);
     this.channel = new Channel(channel, {
       maximum: maxFrame,
       onLines: (lines) => this.#arrive(lines),
@@ -55,7 +61,8 @@ class Controller {
           protocol: PROTOCOL,
           node: process.version,
           simulator: loaded.version,
-          turbo: false,
+          turbo: loaded.turbo,
+          left: loaded.left,
           pid: process.pid,
         },
       }),
@@ -113,6 +120,8 @@ class Controller {
       ? `,"t":[${received},${started - received},${simulated - started},${encoded - simulated}]`
       : '';
     this.channel.add(`${body}${stamps}}`);
+    // A heartbeat is nobody who plays.
+    if (command.op !== 'ping') this.background.disturbed = encoded;
     return encoded;
   }
 
@@ -174,6 +183,8 @@ function main() {
       recorder: { type: 'string' },
       simulator: { type: 'string' },
       'max-frame': { type: 'string' },
+      turbo: { type: 'boolean', default: false },
+      cache: { type: 'string' },
     },
   });
   holdLifeline();
@@ -183,6 +194,8 @@ function main() {
     recorder: Number(values.recorder),
     simulator: String(values.simulator),
     maxFrame: Number(values['max-frame']),
+    turbo: Boolean(values.turbo),
+    cache: values.cache,
   });
 }
 

@@ -2,7 +2,7 @@
 /**
  * What the simulator itself takes: random battles inside one process, in Node as it comes, with no IPC.
  *
- * node limit.js --simulator FOLDER
+ * node limit.js --simulator FOLDER [--turbo [--off PATCH,PATCH] [--cache FOLDER]]
  *
  * Reads a line of JSON, {"battles": [{format, seed, p1, p2, policies}]}, plays these one after another,
  * and answers with a line, a list of one: how many decisions and turns that took, and what CPU time and memory.
@@ -78,8 +78,19 @@ function measure(simulator, battles) {
   };
 }
 
-const { values } = parseArgs({ options: { simulator: { type: 'string' } } });
-const simulator = loadSimulator(String(values.simulator));
+const { values } = parseArgs({
+  options: {
+    simulator: { type: 'string' },
+    turbo: { type: 'boolean' },
+    off: { type: 'string', default: '' },
+    cache: { type: 'string' },
+  },
+});
+const simulator = loadSimulator(String(values.simulator), {
+  turbo: values.turbo,
+  cache: values.cache,
+  off: values.off.split(',').filter(Boolean),
+});
 readline.createInterface({ input: process.stdin }).on('line', (line) => {
   try {
     process.stdout.write(JSON.stringify([measure(simulator, JSON.parse(line).battles)]) + '\n');

@@ -6,6 +6,7 @@ const { Refusal } = require('./refusal');
 /**
  * @typedef {'p1' | 'p2'} SideId
  * @typedef {{name: string, team?: string, seed: string}} Player
+ * @typedef {{format: string, seed: string, players: Record<SideId, Player>}} Opening
  * @typedef {{op: 'choose', side: SideId, choice: string} | {op: 'forfeit', side: SideId}} Move
  * @typedef {{rqid: number, request: string, answered: boolean}} Question a request as it was sent
  */
@@ -44,27 +45,44 @@ class Room {
 
   /**
    * Starts the battle. What is passed has been validated; the simulator takes it as data.
-   * @param {{format: string, seed: string, players: Record<SideId, Player>}} options
+   * @param {Opening} opening
    */
-  start({ format, seed, players }) {
+  start(opening) {
+    for (const _ of this.starting(opening));
+  }
+
+  /**
+   * Starts the battle step by step: each team is a step of its own.
+   * @param {Opening} opening
+   * @returns {Generator<void, void>}
+   */
+  *starting({ format, seed, players }) {
     this.format = format;
     const { Battle, PRNG } = this.simulator;
-    const { generateSeed } = PRNG;
     // Where a format draws seeds of its own as it starts, these too follow from the battle's.
     const spare = new PRNG(/** @type {any} */ (seed));
+    const options = /** @type {any} */ ({ formatid: format, seed, send: this.#send });
+    this.#withSeedsOf(spare, () => (this.battle = new Battle(options)));
+    for (const id of SIDES) {
+      yield;
+      this.#withSeedsOf(spare, () => this.battle.setPlayer(id, /** @type {any} */ (players[id])));
+    }
+    this.battle.sendUpdates();
+  }
+
+  /**
+   * @param {InstanceType<import('./simulator').Simulator['PRNG']>} spare
+   * @param {() => void} act
+   */
+  #withSeedsOf(spare, act) {
+    const { PRNG } = this.simulator;
+    const { generateSeed } = PRNG;
     PRNG.generateSeed = /** @type {any} */ (() => Array.from({ length: 4 }, () => spare.random(2 ** 16)));
     try {
-      this.battle = new Battle({
-        formatid: /** @type {any} */ (format),
-        seed: /** @type {any} */ (seed),
-        send: this.#send,
-        p1: /** @type {any} */ (players.p1),
-        p2: /** @type {any} */ (players.p2),
-      });
+      act();
     } finally {
       PRNG.generateSeed = generateSeed;
     }
-    this.battle.sendUpdates();
   }
 
   /** @returns {boolean} */

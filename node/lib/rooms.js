@@ -1,6 +1,7 @@
 'use strict';
 /** The rooms of this process, and the commands that act on them. */
 
+const { Background } = require('./background');
 const { Refusal } = require('./refusal');
 const { Room, SIDES } = require('./room');
 const {
@@ -13,7 +14,7 @@ const {
   requireText,
   requireWhole,
 } = require('./fields');
-const { warmUp } = require('./warm-up');
+const { WarmUp } = require('./warm-up');
 
 /**
  * @typedef {import('./room').SideId} SideId
@@ -21,13 +22,28 @@ const { warmUp } = require('./warm-up');
  * @typedef {() => string} Report encodes what a command led to as JSON members of the frame that answers it
  */
 
+/**
+ * Battles after which most of the code that a battle needs is compiled, and kept for the next process; and between two
+ * times when that is done for what has been loaded since.
+ */
+const FIRST_COMPILED = 10;
+const COMPILED = 100;
+
 /** @type {Report} */
 const NOTHING = () => '';
 
 class Rooms {
-  /** @param {import('./simulator').Simulator} simulator */
-  constructor(simulator) {
+  /**
+   * @param {import('./simulator').Simulator} simulator
+   * @param {Background} [background] where warm-up battles are played
+   */
+  constructor(simulator, background = new Background(() => false)) {
     this.simulator = simulator;
+    this.background = background;
+    this.warmUp = new WarmUp(simulator);
+    this.warmUp.onBattle = (battles) => {
+      if (battles === FIRST_COMPILED || battles % COMPILED === 0) background.addFirst(simulator.remember());
+    };
     /** @type {Map<string, Room>} */
     this.rooms = new Map();
     /** @type {Record<string, (command: Command) => Report>} */
@@ -199,13 +215,22 @@ class Rooms {
   vitals() {
     const { rss, heapUsed } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
-    return `,"rooms":${this.rooms.size},"rss":${rss},"heap":${heapUsed},"cpu":${(user + system) / 1e6}`;
+    const cpu = (user + system) / 1e6;
+    const warmth = JSON.stringify(this.warmUp.warmth);
+    return `,"rooms":${this.rooms.size},"rss":${rss},"heap":${heapUsed},"cpu":${cpu},"warm":${warmth}`;
   }
 
-  /** @param {Command} command */
+  /**
+   * Asks for warm-up battles, which are played once nothing else is to be done.
+   * @param {Command} command
+   */
   #warm(command) {
-    const format = this.#format(requireText(command, 'format', 200));
-    warmUp(this.simulator, format, requireWhole(command, 'battles'));
+    const id = this.#format(requireText(command, 'format', 200));
+    const battles = requireWhole(command, 'battles');
+    const format = this.simulator.Dex.formats.get(id, true);
+    if (!format.team) throw new Refusal('rejected', `${format.name} has no random teams to warm up with`);
+    const task = this.warmUp.want(id, battles);
+    if (task) this.background.add(task);
     return () => this.vitals();
   }
 
@@ -226,6 +251,7 @@ class Rooms {
     if (room.ended) {
       this.rooms.delete(room.tag);
       room.destroy();
+      this.warmUp.count();
     }
     return members;
   }

@@ -5,18 +5,46 @@ const path = require('node:path');
 
 /**
  * @typedef {typeof import('pokemon-showdown')} Package
- * @typedef {Pick<Package, 'Battle' | 'Dex' | 'PRNG' | 'Teams' | 'TeamValidator'> & {version: string}} Simulator
+ * @typedef {Pick<Package, 'Battle' | 'Dex' | 'PRNG' | 'Teams' | 'TeamValidator'> & {
+ *   version: string, turbo: boolean, left: string[], remember: () => Generator<void, void>}} Simulator
+ *   `left` is what turbo leaves to vanilla, and why; `remember` keeps compiled code for the next process, in small steps
  */
 
 /**
  * @param {string} folder of the pokemon-showdown package
+ * @param {{turbo?: boolean, cache?: string, off?: string[]}} [options] whether its hot paths are replaced, where their
+ *   compiled code is kept, and patches to leave out
  * @returns {Simulator}
  */
-function loadSimulator(folder) {
+function loadSimulator(folder, { turbo = false, cache, off } = {}) {
+  const installed = turbo ? putTurboInFront(cache, off) : () => [];
   /** @type {Package} */
   const { Battle, Dex, PRNG, Teams, TeamValidator } = require(folder);
   const { version } = require(path.join(folder, 'package.json'));
-  return { Battle, Dex, PRNG, Teams, TeamValidator, version };
+  const installation = installed().at(-1);
+  return {
+    Battle,
+    Dex,
+    PRNG,
+    Teams,
+    TeamValidator,
+    version,
+    turbo: Boolean(installation?.patches.length),
+    left: installation?.refusals ?? [],
+    remember: () => installation?.remember() ?? nothing(),
+  };
+}
+
+function* nothing() {}
+
+/**
+ * @param {string | undefined} cache
+ * @param {string[] | undefined} off
+ */
+function putTurboInFront(cache, off) {
+  const { install, installed } = require('../turbo');
+  install({ off, cache, warn: (message) => process.stderr.write(`${message}\n`) });
+  return installed;
 }
 
 module.exports = { loadSimulator };

@@ -2,98 +2,20 @@
 /** A controller as a process: what it says first, what it makes of noise, and when it ends. */
 
 const assert = require('node:assert/strict');
-const { spawn } = require('node:child_process');
-const { once } = require('node:events');
-const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
-const readline = require('node:readline');
 const { after, before, describe, test } = require('node:test');
 const { now } = require('../lib/clock');
-const { FOLDER, OLD, TRAPS, opening } = require('./battles');
+const { FOLDER, TRAPS } = require('./battles');
+const { Child, MAXIMUM, PATIENCE, open } = require('./child');
 
-/** @typedef {import('node:net').Socket} Socket */
-
-const ENTRY = path.join(__dirname, '..', 'controller.js');
-const MAXIMUM = 100_000;
-const PATIENCE = 60_000;
 /** Prints what looks like frames, before the simulator is there and ever after. */
 const NOISE = `data:text/javascript,${encodeURIComponent(`
   const print = () => { console.log('{"ack":1}'); console.error('{"hello":{}}'); };
   print();
   setInterval(print, 1).unref();
 `)}`;
-
-class Child {
-  /**
-   * @param {string[]} [options] of the controller
-   * @param {string[]} [nodeOptions]
-   */
-  constructor(options = [], nodeOptions = []) {
-    this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'controller-'));
-    this.recorder = path.join(this.folder, 'recorder');
-    const descriptor = fs.openSync(this.recorder, 'w+');
-    this.process = spawn(
-      process.execPath,
-      [...nodeOptions, ENTRY, '--channel=3', '--recorder=4', `--simulator=${FOLDER}`, `--max-frame=${MAXIMUM}`, ...options],
-      { stdio: ['pipe', 'pipe', 'pipe', 'pipe', descriptor] },
-    );
-    fs.closeSync(descriptor);
-    this.exited = once(this.process, 'exit');
-    this.printed = '';
-    for (const stream of [this.process.stdout, this.process.stderr]) {
-      stream?.on('data', (chunk) => (this.printed += chunk));
-    }
-    this.channel = /** @type {Socket} */ (this.process.stdio[3]);
-    this.lines = readline.createInterface({ input: this.channel })[Symbol.asyncIterator]();
-  }
-
-  /** @returns {Promise<any>} the next frame */
-  async next() {
-    const { value } = await this.lines.next();
-    return JSON.parse(value);
-  }
-
-  /** @param {(string | Buffer | object)[]} lines */
-  send(...lines) {
-    const parts = lines.flatMap((line) => [
-      typeof line === 'string' || Buffer.isBuffer(line) ? Buffer.from(line) : Buffer.from(JSON.stringify(line)),
-      Buffer.from('\n'),
-    ]);
-    this.channel.write(Buffer.concat(parts));
-  }
-
-  /** @param {string | Buffer | object} line */
-  ask(line) {
-    this.send(line);
-    return this.next();
-  }
-
-  noted() {
-    return fs.readFileSync(this.recorder).readDoubleLE();
-  }
-
-  /** @returns {Promise<[number | null, string | null]>} how the process ended */
-  async end() {
-    return /** @type {any} */ (this.exited);
-  }
-
-  async remove() {
-    if (this.process.exitCode === null) this.process.kill('SIGKILL');
-    await this.exited;
-    fs.rmSync(this.folder, { recursive: true });
-  }
-}
-
-/**
- * @param {string} room
- * @param {number} id
- * @param {{format: string, team: string | undefined}} battle
- */
-function open(room, id, battle = OLD) {
-  const { format, seed, players } = opening(battle);
-  return { id, op: 'open', room, format, seed, ...players };
-}
+/** Whoever asks how the process is waits for ever. */
+const LOOP = 'data:text/javascript,process.memoryUsage=()=>{for(;;);}';
 
 describe('a controller', { timeout: PATIENCE }, () => {
   /** @type {Child} */
@@ -114,6 +36,7 @@ describe('a controller', { timeout: PATIENCE }, () => {
         node: process.version,
         simulator: require(path.join(FOLDER, 'package.json')).version,
         turbo: false,
+        left: [],
         pid: child.process.pid,
       },
     });
@@ -229,12 +152,11 @@ test('a controller ends when its stdin does', { timeout: PATIENCE }, async (t) =
 });
 
 test('a controller ends when its stdin does, even while it loops, and has noted in what', { timeout: PATIENCE }, async (t) => {
-  const child = new Child();
+  const child = new Child([], ['--import', LOOP]);
   t.after(() => child.remove());
   await child.next();
-  const [opened, { p1 }] = [await child.ask({ id: 1, op: 'ping' }), await child.ask(open('a', 2))];
-  assert.deepEqual([opened.ack, p1.rqid], [1, 1]);
-  child.send({ id: 77, op: 'warm', format: 'gen1randombattle', battles: 1e9 }, { id: 78, op: 'ping' });
+  assert.equal((await child.ask(open('a', 2))).p1.rqid, 1);
+  child.send({ id: 77, op: 'ping' }, { id: 78, op: 'ping' });
   while (child.noted() !== 77) await new Promise(setImmediate);
   child.process.stdin?.end();
   assert.deepEqual(await child.end(), [null, 'SIGKILL']);

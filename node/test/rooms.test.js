@@ -3,6 +3,7 @@
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
+const { Background } = require('../lib/background');
 const { Refusal } = require('../lib/refusal');
 const { Rooms } = require('../lib/rooms');
 const { OLD, RANDOM, TRAPS, copied, opening, parsed, play, policies, simulator } = require('./battles');
@@ -171,12 +172,15 @@ test('rooms say how their process is', () => {
   assert.ok(vitals.rss > 1e7 && vitals.heap > 1e6 && vitals.cpu > 0);
 });
 
-test('a warm-up leaves no room behind', () => {
-  const there = rooms();
-  const vitals = /** @type {any} */ (run(there, { op: 'warm', format: 'gen1randombattle', battles: 1 }));
-  assert.equal(vitals.rooms, 0);
+test('a warm-up is asked for at once, or refused', () => {
+  const there = new Rooms(simulator, new Background(() => true));
+  const vitals = /** @type {any} */ (run(there, { op: 'warm', format: 'gen1randombattle', battles: 7 }));
+  assert.deepEqual([vitals.rooms, vitals.warm], [0, [0, 7]]);
   refused(there, { op: 'warm', format: 5, battles: 1 }, 'bad_field', /format/);
   refused(there, { op: 'warm', format: 'gen1randombattle', battles: 'x' }, 'bad_field', /battles/);
+  refused(there, { op: 'warm', format: 'gen1ou', battles: 1 }, 'rejected', /no random teams/);
+  refused(there, { op: 'warm', format: 'gen1nonsense', battles: 1 }, 'rejected');
+  assert.deepEqual(there.warmUp.warmth, [0, 7]);
 });
 
 // What cannot start

@@ -2,8 +2,7 @@
 /** Turbo: the simulator with its hot paths replaced by faster ones whose output is the same to the byte. */
 
 const { Installation } = require('./installation');
-const { hook } = require('./loader');
-const { patches } = require('./patches');
+const { hook, loadWith } = require('./loader');
 
 /** @type {Map<string, Installation>} */
 const installations = new Map();
@@ -11,20 +10,21 @@ let hooked = false;
 
 /**
  * Puts turbo in front of every copy of the simulator that this process loads from now on.
- * @param {{off?: Iterable<string>, warn?: (message: string) => void}} [options] names of patches to leave out, and
- *   who hears, once for each copy, of patches that do not fit it
+ * @param {{off?: Iterable<string>, cache?: string, warn?: (message: string) => void}} [options] names of patches to
+ *   leave out, the folder where compiled code is kept, and who hears, once for each copy, of patches that do not fit it
  */
-function install({ off = [], warn = (message) => process.emitWarning(message) } = {}) {
+function install({ off = [], cache, warn = (message) => process.emitWarning(message) } = {}) {
   if (hooked) throw new Error('turbo is installed already');
   hooked = true;
   const unwanted = new Set(off);
   for (const name of unwanted) {
-    if (!patches.some((patch) => patch.name === name)) throw new Error(`turbo has no patch called ${name}`);
+    if (!loadPatches().some((patch) => patch.name === name)) throw new Error(`turbo has no patch called ${name}`);
   }
   hook((root) => {
     let installation = installations.get(root);
     if (!installation) {
-      installation = new Installation(root, patches, { off: unwanted, warn });
+      const load = (/** @type {Installation} */ host) => loadWith(host, loadPatches);
+      installation = new Installation(root, load, { off: unwanted, cache, warn });
       installations.set(root, installation);
       const { refusals, version } = installation;
       if (refusals.length) {
@@ -35,9 +35,20 @@ function install({ off = [], warn = (message) => process.emitWarning(message) } 
   });
 }
 
+/** @returns {import('./installation').Patch[]} all there are; loaded late, since there may be code for them */
+function loadPatches() {
+  return require('./patches').patches;
+}
+
 /** @returns {Installation[]} one for each copy of the simulator that was loaded */
 function installed() {
   return [...installations.values()];
 }
 
-module.exports = { install, installed, patches };
+module.exports = {
+  install,
+  installed,
+  get patches() {
+    return loadPatches();
+  },
+};

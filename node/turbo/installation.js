@@ -5,9 +5,10 @@
  */
 
 const fs = require('node:fs');
+const Module = /** @type {any} */ (require('node:module'));
 const path = require('node:path');
-const known = require('./known.json');
-const { UnknownSite, edited, fingerprint } = require('./source');
+const { Bundle, keyOf, pieceOf, prune, stampOf, write } = require('./bundle');
+const { later } = require('./later');
 
 /**
  * @typedef {import('./source').Edit} Edit
@@ -30,20 +31,33 @@ const { UnknownSite, edited, fingerprint } = require('./source');
  * @property {Record<string, Replacement>} [methods]
  */
 
-/** @typedef {{name: string, on: boolean, why: string}} Outcome whether a patch is on, and if not, why not */
+/**
+ * @typedef {{name: string, on: boolean, why: string}} Outcome whether a patch is on, and if not, why not
+ * @typedef {{outcomes: Outcome[], edited: string[]}} Judgement the outcome of all patches, and the files that they edit
+ * @typedef {import('./bundle').Entry & {stamp: string}} Source a file's text as a function, code for it if there is any,
+ *   and what the file looked like
+ * @typedef {{stamp: string, text: string, script: import('node:vm').Script}} Compiled
+ */
+
+/** What a file of the simulator sees: what every module does, and `turbo`. */
+const [BEFORE, AFTER] = ['(function (exports, require, module, __filename, __dirname, turbo) {', '\n})'];
 
 class Installation {
   /**
    * @param {string} root the folder of the package
-   * @param {Patch[]} patches in the order in which they are applied
-   * @param {{off: Set<string>, warn: (message: string) => void}} options names of patches that nobody wants, and who
-   *   hears of what turbo leaves to vanilla
+   * @param {(host: Installation) => Patch[]} loadPatches in the order in which they are applied
+   * @param {{off: Set<string>, cache?: string, warn: (message: string) => void}} options names of patches that nobody
+   *   wants, the folder for what the next process can use, and who hears of what turbo leaves to vanilla
    */
-  constructor(root, patches, { off, warn }) {
+  constructor(root, loadPatches, { off, cache, warn }) {
     this.root = root;
+    this.off = off;
+    this.cache = cache;
+    this.warn = warn;
+    this.complained = false;
     this.version = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')).version;
     /** What patches share at run time; edited files see it as `turbo`. @type {Record<string, any>} */
-    this.runtime = { warn, inlined: {} };
+    this.runtime = { warn, inlined: {}, later };
     /** @type {Map<string, string>} */
     this.texts = new Map();
     /** What files export that have run, but whose methods have not been replaced yet. @type {Map<string, any>} */
@@ -52,7 +66,18 @@ class Installation {
     this.patches = [];
     /** @type {Outcome[]} */
     this.outcomes = [];
-    for (const patch of patches) this.#admit(patch, off);
+    this.key = cache ? keyOf(root, this.version, off) : '';
+    this.bundle = cache ? Bundle.open(cache, this.key, this.#complain) : null;
+    /** What this process has compiled and the bundle does not have. @type {Map<string, Compiled>} */
+    this.scripts = new Map();
+    /** The files that patches edit. @type {string[]} */
+    this.edited = this.bundle?.index.judgement.edited ?? [];
+    if (this.bundle && Module._pathCache) Object.assign(Module._pathCache, this.bundle.index.paths);
+    this.candidates = loadPatches(this);
+    /** How everything looked on which it depends what fits. @type {Record<string, string>} */
+    this.stamps = this.bundle?.index.stamps ?? (cache ? this.#stamps() : {});
+    if (this.bundle) this.#recall(this.bundle.index.judgement);
+    else this.#judge();
   }
 
   /** @returns {string[]} what could not be applied, and why, for people to read */
@@ -65,7 +90,63 @@ class Installation {
    * @returns {string} its text, with the edits of all patches
    */
   text(file) {
-    return this.texts.get(file) ?? fs.readFileSync(path.join(this.root, 'dist', `${file}.js`), 'utf8');
+    return this.texts.get(file) ?? fs.readFileSync(this.#path(file), 'utf8');
+  }
+
+  /**
+   * @param {string} file such as `sim/battle`, or `turbo/patches/traits` for one of ours
+   * @param {string} filename where it is
+   * @returns {Source}
+   */
+  source(file, filename) {
+    const stamp = this.cache ? stampOf(filename) : '';
+    const entry = this.bundle?.entry(file, stamp);
+    if (entry) return { ...entry, stamp };
+    // It is known that patches fit, but not the text with their edits.
+    if (this.edited.includes(file) && !this.texts.has(file)) this.#judge();
+    const text = this.texts.get(file) ?? fs.readFileSync(filename, 'utf8');
+    return { text: BEFORE + text + AFTER, code: undefined, stamp };
+  }
+
+  /**
+   * @param {string} file
+   * @param {Compiled} compiled
+   */
+  compiled(file, compiled) {
+    if (this.cache && compiled.script.cachedDataRejected !== false) this.scripts.set(file, compiled);
+  }
+
+  /**
+   * Keeps what this process has compiled for the next one.
+   * @returns {Generator<void, void>} does so in small steps, the last of which begins to write
+   */
+  *remember() {
+    const { cache } = this;
+    if (!cache || !this.scripts.size) return;
+    const scripts = [...this.scripts];
+    this.scripts.clear();
+    // Another process may have been faster, or may know other files.
+    const there = Bundle.open(cache, this.key, this.#complain);
+    const pieces = new Map(there?.pieces());
+    there?.close();
+    const missing = scripts.filter(([file, { stamp, script }]) => {
+      const place = pieces.get(file)?.place;
+      return script.cachedDataRejected || !place?.code || place.stamp !== stamp;
+    });
+    if (!missing.length) return;
+    for (const [file, { stamp, text, script }] of missing) {
+      yield;
+      pieces.set(file, pieceOf(stamp, text, script.createCachedData()));
+    }
+    for (const [file, text] of this.texts) {
+      const stamp = this.stamps[this.#path(file)];
+      if (!pieces.has(file)) pieces.set(file, pieceOf(stamp, BEFORE + text + AFTER, undefined));
+    }
+    const judgement = { outcomes: this.outcomes, edited: this.edited };
+    const paths = { ...there?.index.paths, ...this.#paths() };
+    write(cache, { key: this.key, judgement, stamps: this.stamps, paths }, pieces)
+      .then(() => prune(cache))
+      .catch((error) => this.#complain(`turbo cannot write its cache: ${error}`));
   }
 
   /**
@@ -95,12 +176,57 @@ class Installation {
     }
   }
 
+  /** Says once what is wrong with the cache: all goes on without it. @param {string} message */
+  #complain = (message) => {
+    if (!this.complained) this.warn(message);
+    this.complained = true;
+  };
+
+  /** @param {string} file */
+  #path(file) {
+    return path.join(this.root, 'dist', `${file}.js`);
+  }
+
+  /** The simulator's files that patches name, and our own. */
+  #stamps() {
+    const named = this.candidates.flatMap(({ replaces = [], edits = {} }) => [
+      ...replaces.map((method) => method.split(' ')[0]),
+      ...Object.keys(edits),
+    ]);
+    const ours = ['.', 'patches'].flatMap((folder) =>
+      fs.readdirSync(path.join(__dirname, folder)).map((name) => path.join(__dirname, folder, name)),
+    );
+    const files = [...new Set(named)].map((file) => this.#path(file));
+    return Object.fromEntries([...files, ...ours].map((filename) => [filename, stampOf(filename)]));
+  }
+
+  /** Finds out which patches fit. */
+  #judge() {
+    this.patches = [];
+    this.outcomes = [];
+    for (const patch of this.candidates) {
+      this.#admit(patch, this.off.has(patch.name) ? 'switched off' : this.#obstacle(patch));
+    }
+    this.edited = [...this.texts.keys()];
+  }
+
+  /** Does as it was found out before. @param {Judgement} judgement */
+  #recall({ outcomes }) {
+    for (const [index, patch] of this.candidates.entries()) this.#admit(patch, outcomes[index].why);
+  }
+
+  /** How Node has resolved what files ask for, the simulator's and ours, so that the next process need not look for it. */
+  #paths() {
+    const folders = [path.join(this.root, 'dist'), __dirname].map((folder) => folder + path.sep);
+    const isKept = (/** @type {unknown} */ found) => folders.some((folder) => String(found).startsWith(folder));
+    return Object.fromEntries(Object.entries(Module._pathCache ?? {}).filter(([, found]) => isKept(found)));
+  }
+
   /**
    * @param {Patch} patch
-   * @param {Set<string>} off
+   * @param {string} why it stays off, or nothing
    */
-  #admit(patch, off) {
-    const why = off.has(patch.name) ? 'switched off' : this.#obstacle(patch);
+  #admit(patch, why) {
     if (!why) {
       this.patches.push(patch);
       this.runtime.inlined[patch.name] = patch.inlines ?? [];
@@ -114,8 +240,10 @@ class Installation {
    * @returns {string} why it does not, or nothing
    */
   #obstacle({ needs = [], replaces = [], edits = {} }) {
+    // Not needed by who has a bundle.
+    const { UnknownSite, edited, fingerprint } = require('./source');
     /** @type {Record<string, string> | undefined} */
-    const prints = /** @type {any} */ (known)[this.version];
+    const prints = /** @type {any} */ (require('./known.json'))[this.version];
     if (!prints) return `turbo does not know version ${this.version}`;
     const missing = needs.find((name) => !this.patches.some((patch) => patch.name === name));
     if (missing) return `it needs ${missing}`;
@@ -124,7 +252,7 @@ class Installation {
     try {
       for (const method of replaces) {
         const [file, name] = method.split(' ');
-        const vanilla = fs.readFileSync(path.join(this.root, 'dist', `${file}.js`), 'utf8');
+        const vanilla = fs.readFileSync(this.#path(file), 'utf8');
         if (fingerprint(vanilla, name) !== prints[method]) return `${method} is not as turbo knows it`;
       }
       for (const [file, list] of Object.entries(edits)) texts.set(file, list.reduce(edited, this.text(file)));

@@ -22,7 +22,13 @@ const patches = [
   require('./type-chart'),
   require('./pokemon-pools'),
   require('./team-generators'),
+  require('./move-pairs'),
   require('./rule-formats'),
+  require('./learnsets-later'),
+  require('./fuzzy-aliases-later'),
+  require('./libraries-later'),
+  require('./sets-later'),
+  require('./move-categories'),
 ];
 
 module.exports = { patches };

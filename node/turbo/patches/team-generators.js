@@ -3,8 +3,8 @@
  * Vanilla: each generator of random teams goes through all moves for those of the category Status (in some generations
  * twice), and lists the species that it has sets for.
  * Instead: both lists are made once, the first for each dex and kind of generator, the second for each file of sets.
- * Same, because: neither the moves of a dex nor the files of sets change once they are loaded. Every generator gets
- * arrays of its own.
+ * Same, because: neither the moves of a dex nor the files of sets change once they are loaded, and generators only read
+ * these lists; they are frozen.
  */
 
 const STATUS = 'this.dex.moves.all().filter((move) => move.category === "Status").map((move) => move.id)';
@@ -47,15 +47,15 @@ module.exports = {
   },
   methods: {
     'sim/dex': (_, { runtime }) => {
-      /** @type {WeakMap<object, Map<string, string[]>>} */
+      /** @type {WeakMap<object, Map<string, readonly string[]>>} */
       const known = new WeakMap();
       /** @param {object} owner @param {string} name @param {() => string[]} make */
       runtime.listOf = (owner, name, make) => {
         let lists = known.get(owner);
         if (!lists) known.set(owner, (lists = new Map()));
         let list = lists.get(name);
-        if (!list) lists.set(name, (list = make()));
-        return list.slice();
+        if (!list) lists.set(name, (list = Object.freeze(make())));
+        return list;
       };
       return {};
     },
