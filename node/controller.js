@@ -91,7 +91,6 @@ class Controller {
     // A busy process may never see the end of the queue: what is answered must go at once.
     this.arrivals.splice(0, this.position);
     this.position = 0;
-    this.background.disturbed = time;
     if (this.arrivals.length) setImmediate(this.#turn);
     else this.recorder.idle();
   };
@@ -121,6 +120,8 @@ class Controller {
       ? `,"t":[${received},${started - received},${simulated - started},${encoded - simulated}]`
       : '';
     this.channel.add(`${body}${stamps}}`);
+    // A heartbeat is nobody who plays.
+    if (command.op !== 'ping') this.background.disturbed = encoded;
     return encoded;
   }
 

@@ -17,7 +17,7 @@ class Background {
   /** @param {() => boolean} isBusy whether commands wait to be answered */
   constructor(isBusy) {
     this.isBusy = isBusy;
-    /** When this process was last seen to answer. */
+    /** When somebody was last answered who plays here. */
     this.disturbed = 0;
     /** The first of them is in hand. @type {Task[]} */
     this.tasks = [];

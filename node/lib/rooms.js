@@ -1,6 +1,7 @@
 'use strict';
 /** The rooms of this process, and the commands that act on them. */
 
+const { Background } = require('./background');
 const { Refusal } = require('./refusal');
 const { Room, SIDES } = require('./room');
 const {
@@ -34,9 +35,9 @@ const NOTHING = () => '';
 class Rooms {
   /**
    * @param {import('./simulator').Simulator} simulator
-   * @param {import('./background').Background} background where warm-up battles are played
+   * @param {Background} [background] where warm-up battles are played
    */
-  constructor(simulator, background) {
+  constructor(simulator, background = new Background(() => false)) {
     this.simulator = simulator;
     this.background = background;
     this.warmUp = new WarmUp(simulator);

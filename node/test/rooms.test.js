@@ -13,7 +13,7 @@ const { OLD, RANDOM, TRAPS, copied, opening, parsed, play, policies, simulator }
  * @typedef {import('../lib/room').Room} Room
  */
 
-const rooms = () => new Rooms(simulator, new Background(() => false));
+const rooms = () => new Rooms(simulator);
 
 /**
  * @param {Rooms} there

@@ -16,7 +16,8 @@ const zlib = require('node:zlib');
  * @typedef {import('./installation').Judgement} Judgement
  * @typedef {{stamp: string, at: number, text: number, wide: boolean, code: number, checksum: number}} Place
  *   where a file's text and code are, how many bytes they have, and how the file looked when they were taken
- * @typedef {{key: string, judgement: Judgement, stamps: Record<string, string>, places: Record<string, Place>}} Index
+ * @typedef {{key: string, judgement: Judgement, stamps: Record<string, string>, paths: Record<string, string>,
+ *   places: Record<string, Place>}} Index
  * @typedef {{text: string, code: Buffer | undefined}} Entry
  * @typedef {{place: Place, parts: Buffer[]}} Piece an entry as it is written
  */
@@ -90,7 +91,8 @@ class Bundle {
       }
       if (!bundle) warn(`turbo's cache ${file} is damaged, and is written anew`);
     } catch (error) {
-      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') warn(`turbo cannot read its cache: ${error}`);
+      const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error);
+      if (!['ENOENT', 'ENOTDIR'].includes(code)) warn(`turbo cannot read its cache: ${error}`);
     }
     if (descriptor >= 0) fs.closeSync(descriptor);
     return null;

@@ -2,8 +2,7 @@
 /** Turbo: the simulator with its hot paths replaced by faster ones whose output is the same to the byte. */
 
 const { Installation } = require('./installation');
-const { hook } = require('./loader');
-const { patches } = require('./patches');
+const { hook, loadWith } = require('./loader');
 
 /** @type {Map<string, Installation>} */
 const installations = new Map();
@@ -19,12 +18,13 @@ function install({ off = [], cache, warn = (message) => process.emitWarning(mess
   hooked = true;
   const unwanted = new Set(off);
   for (const name of unwanted) {
-    if (!patches.some((patch) => patch.name === name)) throw new Error(`turbo has no patch called ${name}`);
+    if (!loadPatches().some((patch) => patch.name === name)) throw new Error(`turbo has no patch called ${name}`);
   }
   hook((root) => {
     let installation = installations.get(root);
     if (!installation) {
-      installation = new Installation(root, patches, { off: unwanted, cache, warn });
+      const load = (/** @type {Installation} */ host) => loadWith(host, loadPatches);
+      installation = new Installation(root, load, { off: unwanted, cache, warn });
       installations.set(root, installation);
       const { refusals, version } = installation;
       if (refusals.length) {
@@ -35,9 +35,20 @@ function install({ off = [], cache, warn = (message) => process.emitWarning(mess
   });
 }
 
+/** @returns {import('./installation').Patch[]} all there are; loaded late, since there may be code for them */
+function loadPatches() {
+  return require('./patches').patches;
+}
+
 /** @returns {Installation[]} one for each copy of the simulator that was loaded */
 function installed() {
   return [...installations.values()];
 }
 
-module.exports = { install, installed, patches };
+module.exports = {
+  install,
+  installed,
+  get patches() {
+    return loadPatches();
+  },
+};

@@ -5,6 +5,7 @@
  */
 
 const fs = require('node:fs');
+const Module = /** @type {any} */ (require('node:module'));
 const path = require('node:path');
 const { Bundle, keyOf, pieceOf, prune, stampOf, write } = require('./bundle');
 const { later } = require('./later');
@@ -44,16 +45,16 @@ const [BEFORE, AFTER] = ['(function (exports, require, module, __filename, __dir
 class Installation {
   /**
    * @param {string} root the folder of the package
-   * @param {Patch[]} patches in the order in which they are applied
+   * @param {(host: Installation) => Patch[]} loadPatches in the order in which they are applied
    * @param {{off: Set<string>, cache?: string, warn: (message: string) => void}} options names of patches that nobody
    *   wants, the folder for what the next process can use, and who hears of what turbo leaves to vanilla
    */
-  constructor(root, patches, { off, cache, warn }) {
+  constructor(root, loadPatches, { off, cache, warn }) {
     this.root = root;
-    this.candidates = patches;
     this.off = off;
     this.cache = cache;
     this.warn = warn;
+    this.complained = false;
     this.version = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')).version;
     /** What patches share at run time; edited files see it as `turbo`. @type {Record<string, any>} */
     this.runtime = { warn, inlined: {}, later };
@@ -66,13 +67,15 @@ class Installation {
     /** @type {Outcome[]} */
     this.outcomes = [];
     this.key = cache ? keyOf(root, this.version, off) : '';
-    this.bundle = cache ? Bundle.open(cache, this.key, warn) : null;
+    this.bundle = cache ? Bundle.open(cache, this.key, this.#complain) : null;
     /** What this process has compiled and the bundle does not have. @type {Map<string, Compiled>} */
     this.scripts = new Map();
-    /** How everything looked on which it depends what fits. @type {Record<string, string>} */
-    this.stamps = this.bundle?.index.stamps ?? (cache ? this.#stamps() : {});
     /** The files that patches edit. @type {string[]} */
     this.edited = this.bundle?.index.judgement.edited ?? [];
+    if (this.bundle && Module._pathCache) Object.assign(Module._pathCache, this.bundle.index.paths);
+    this.candidates = loadPatches(this);
+    /** How everything looked on which it depends what fits. @type {Record<string, string>} */
+    this.stamps = this.bundle?.index.stamps ?? (cache ? this.#stamps() : {});
     if (this.bundle) this.#recall(this.bundle.index.judgement);
     else this.#judge();
   }
@@ -91,7 +94,7 @@ class Installation {
   }
 
   /**
-   * @param {string} file such as `sim/battle`
+   * @param {string} file such as `sim/battle`, or `turbo/patches/traits` for one of ours
    * @param {string} filename where it is
    * @returns {Source}
    */
@@ -101,7 +104,8 @@ class Installation {
     if (entry) return { ...entry, stamp };
     // It is known that patches fit, but not the text with their edits.
     if (this.edited.includes(file) && !this.texts.has(file)) this.#judge();
-    return { text: BEFORE + this.text(file) + AFTER, code: undefined, stamp };
+    const text = this.texts.get(file) ?? fs.readFileSync(filename, 'utf8');
+    return { text: BEFORE + text + AFTER, code: undefined, stamp };
   }
 
   /**
@@ -122,7 +126,7 @@ class Installation {
     const scripts = [...this.scripts];
     this.scripts.clear();
     // Another process may have been faster, or may know other files.
-    const there = Bundle.open(cache, this.key, this.warn);
+    const there = Bundle.open(cache, this.key, this.#complain);
     const pieces = new Map(there?.pieces());
     there?.close();
     const missing = scripts.filter(([file, { stamp, script }]) => {
@@ -139,9 +143,10 @@ class Installation {
       if (!pieces.has(file)) pieces.set(file, pieceOf(stamp, BEFORE + text + AFTER, undefined));
     }
     const judgement = { outcomes: this.outcomes, edited: this.edited };
-    write(cache, { key: this.key, judgement, stamps: this.stamps }, pieces)
+    const paths = { ...there?.index.paths, ...this.#paths() };
+    write(cache, { key: this.key, judgement, stamps: this.stamps, paths }, pieces)
       .then(() => prune(cache))
-      .catch((error) => this.warn(`turbo cannot write its cache: ${error}`));
+      .catch((error) => this.#complain(`turbo cannot write its cache: ${error}`));
   }
 
   /**
@@ -170,6 +175,12 @@ class Installation {
       }
     }
   }
+
+  /** Says once what is wrong with the cache: all goes on without it. @param {string} message */
+  #complain = (message) => {
+    if (!this.complained) this.warn(message);
+    this.complained = true;
+  };
 
   /** @param {string} file */
   #path(file) {
@@ -202,6 +213,13 @@ class Installation {
   /** Does as it was found out before. @param {Judgement} judgement */
   #recall({ outcomes }) {
     for (const [index, patch] of this.candidates.entries()) this.#admit(patch, outcomes[index].why);
+  }
+
+  /** How Node has resolved what files ask for, the simulator's and ours, so that the next process need not look for it. */
+  #paths() {
+    const folders = [path.join(this.root, 'dist'), __dirname].map((folder) => folder + path.sep);
+    const isKept = (/** @type {unknown} */ found) => folders.some((folder) => String(found).startsWith(folder));
+    return Object.fromEntries(Object.entries(Module._pathCache ?? {}).filter(([, found]) => isKept(found)));
   }
 
   /**

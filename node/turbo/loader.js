@@ -11,6 +11,7 @@ const vm = require('node:vm');
  * @typedef {(root: string) => Installation | null} Find the installation for a copy of the simulator
  */
 
+const OURS = __dirname + path.sep;
 const FILE = /^(.*)[\\/]dist[\\/]((?:sim|lib|data|config)[\\/].*)\.js$/;
 
 /**
@@ -22,6 +23,10 @@ function hook(find) {
   let depth = 0;
   /** @param {any} module @param {string} filename */
   Module._extensions['.js'] = (module, filename) => {
+    if (host && filename.startsWith(OURS)) {
+      const file = path.posix.join('turbo', filename.slice(OURS.length, -'.js'.length).replaceAll('\\', '/'));
+      return run(module, filename, compile(host, file, filename), {});
+    }
     const parts = FILE.exec(filename);
     const installation = parts && isSimulator(parts[1]) ? find(parts[1]) : null;
     if (!parts || !installation) return load(module, filename);
@@ -35,6 +40,25 @@ function hook(find) {
     }
     if (depth === 0) installation.settle();
   };
+}
+
+/** Whose bundle has code for files of ours that are being loaded. @type {Installation | null} */
+let host = null;
+
+/**
+ * Loads files of ours with the code that an installation has for them.
+ * @template Loaded
+ * @param {Installation} installation
+ * @param {() => Loaded} load
+ * @returns {Loaded}
+ */
+function loadWith(installation, load) {
+  host = installation;
+  try {
+    return load();
+  } finally {
+    host = null;
+  }
 }
 
 /** @type {Map<string, boolean>} */
@@ -88,4 +112,4 @@ function requireOf(module) {
   });
 }
 
-module.exports = { hook };
+module.exports = { hook, loadWith };

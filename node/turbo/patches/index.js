@@ -15,9 +15,12 @@ const patches = [
   require('./suppression'),
   require('./end-turn'),
   require('./active-moves'),
+  require('./request-text'),
   require('./learnsets-later'),
   require('./fuzzy-aliases-later'),
   require('./libraries-later'),
+  require('./sets-later'),
+  require('./move-categories'),
 ];
 
 module.exports = { patches };

@@ -1,0 +1,36 @@
+'use strict';
+/**
+ * Vanilla: writes each request as JSON from end to end, most of which are the entries of Pokémon that have not changed.
+ * Instead: keeps the text of each entry, and uses it while the entry reads the same.
+ * Same, because: the content of what is sent is compared each time, with its keys and their order, and everything else
+ * is written by JSON.stringify. Requests themselves remain what they were: fresh objects, which anybody may change.
+ */
+
+const { RequestJson } = require('../request-json');
+
+/** @type {import('../installation').Patch} */
+module.exports = {
+  name: 'request-text',
+  replaces: ['sim/side Side.emitRequest'],
+  methods: {
+    'sim/side': () => {
+      /** @type {WeakMap<object, RequestJson>} by side */
+      const writers = new WeakMap();
+      return {
+        Side: {
+          /** @this {any} */
+          emitRequest(update = this.activeRequest, updatedRequest = false) {
+            if (updatedRequest) this.activeRequest.update = true;
+            let writer = writers.get(this);
+            if (!writer) {
+              writer = new RequestJson();
+              writers.set(this, writer);
+            }
+            this.battle.send('sideupdate', `${this.id}\n|request|${writer.of(update)}`);
+            this.activeRequest = update;
+          },
+        },
+      };
+    },
+  },
+};
