@@ -20,7 +20,7 @@ function described({ format, teams, kind, seed }) {
 
 /** @param {Spec} spec @returns {string} what plays it again */
 function command({ format, teams, kind, seed }) {
-  const name = /^\w+$/.test(format) ? format : `'${format}'`;
+  const name = /^\w+$/.test(format) ? format : `"${format}"`;
   return `${COMMAND} --format ${name}${teams === 'generated' ? '' : ` --teams ${teams}`} --kind ${kind} --seed ${seed}`;
 }
 
@@ -35,7 +35,7 @@ function failureText({ spec, index, aspects, alone, text, blame }) {
       `  again: ${COMMAND} --first ${first} --battles ${index - first + 1}`,
     );
   }
-  if (blame) lines.push(`  ${blame.length ? `it takes these patches: ${blame.join(', ')}` : 'no single patch makes the difference'}`);
+  if (blame) lines.push(`  patch: ${blame}; with those before it alone, it is the same`);
   return lines.filter(Boolean).join('\n');
 }
 
@@ -76,4 +76,17 @@ function coverageText(shares) {
   return ["callbacks of the simulator's data that vanilla reached:", ...rows].join('\n');
 }
 
-module.exports = { command, coverageText, failureText, summary };
+/** @param {import('./plan').Plan} plan */
+function formatsText(plan) {
+  /** @type {Map<string, Set<string>>} */
+  const teams = new Map();
+  for (const entry of plan.lists.flat()) teams.set(entry.format, (teams.get(entry.format) ?? new Set()).add(entry.teams));
+  const rows = [...teams].sort().map(([format, names]) => {
+    const why = plan.left.get(format);
+    return `${format}: ${[...names].join(', ')}${why ? `; draws none: ${why}` : ''}`;
+  });
+  const without = [...plan.left].filter(([format]) => !teams.has(format)).map(([format, why]) => `${format}: not played; ${why}`);
+  return [...rows, ...without].join('\n');
+}
+
+module.exports = { command, coverageText, failureText, formatsText, summary };

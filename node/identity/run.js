@@ -13,7 +13,7 @@ const { inventory, judge } = require('./coverage');
 const { Plan } = require('./plan');
 const { KINDS } = require('./play');
 const { Progress } = require('./progress');
-const { coverageText, failureText, summary } = require('./report');
+const { coverageText, failureText, formatsText, summary } = require('./report');
 const { Suite } = require('./suite');
 const { patches } = require('../turbo/patches');
 
@@ -28,7 +28,8 @@ const HELP = `Plays the same battles in vanilla and in turbo, and compares all t
   node identity/run.js --format F [--teams T] [--kind K] [--seed N] [--battles N]
 
   --format    a format, custom rules behind @@@ included
-  --teams     generated (as the format draws them), scrambled, or the name of given ones
+  --teams     generated (as the format draws them), scrambled, plundered, or the name of given ones
+  --formats   prints which formats there are, and where the simulator draws no teams, why not
   --kind      ${KINDS.join(', ')}; else one after the other
   --seed      of the first of these battles; more follow it
   --off a,b   leaves out these patches;  --patches a,b  has none but these and what they need
@@ -53,6 +54,7 @@ function parse() {
       coverage: { type: 'string' },
       'no-watch': { type: 'boolean', default: false },
       require: { type: 'string', multiple: true, default: [] },
+      formats: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -104,6 +106,10 @@ async function main() {
     console.log(HELP);
     return;
   }
+  if (options.formats) {
+    console.log(formatsText(new Plan(loadSimulator(FOLDER))));
+    return;
+  }
   const { at, first, count } = battles(options);
   const progress = new Progress(count, process.stderr);
   const suite = new Suite(
@@ -122,7 +128,7 @@ async function main() {
     },
   );
   // The second Ctrl-C ends us at once; no process of ours outlives us.
-  process.once('SIGINT', () => void suite.stop());
+  process.once('SIGINT', () => suite.stop());
   await suite.run(at, first, count);
   progress.clear();
   if (suite.reached.size) await reportCoverage(suite.reached, options.coverage);
