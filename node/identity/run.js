@@ -81,12 +81,13 @@ function unwanted({ off, patches: only }) {
 
 /**
  * @param {Options} options
- * @returns {{at: (index: number) => Spec, first: number, count: number}} the battles to play
+ * @returns {{at: (index: number) => Spec, first: number, count: number, selection: string}} the battles to play, and
+ *   the options that say which, but for the number of the first
  */
 function battles({ battles: wanted, first, format, teams, kind, seed }) {
   if (format === undefined) {
     const plan = new Plan(loadSimulator(FOLDER));
-    return { at: (index) => plan.at(index), first: Number(first), count: Number(wanted ?? 4000) };
+    return { at: (index) => plan.at(index), first: Number(first), count: Number(wanted ?? 4000), selection: '--first' };
   }
   const start = Number(seed ?? 0);
   const count = Number(wanted ?? (seed === undefined ? 50 : 1));
@@ -97,7 +98,8 @@ function battles({ battles: wanted, first, format, teams, kind, seed }) {
     kind: /** @type {Kind} */ (kind ?? KINDS[index % KINDS.length]),
     seed: index,
   });
-  return { at, first: start, count };
+  const selection = `--format "${format}" --teams ${teams}${kind ? ` --kind ${kind}` : ''} --seed`;
+  return { at, first: start, count, selection };
 }
 
 async function main() {
@@ -110,7 +112,7 @@ async function main() {
     console.log(formatsText(new Plan(loadSimulator(FOLDER))));
     return;
   }
-  const { at, first, count } = battles(options);
+  const { at, first, count, selection } = battles(options);
   const progress = new Progress(count, process.stderr);
   const suite = new Suite(
     {
@@ -123,7 +125,7 @@ async function main() {
       played: ({ played, failures }) => progress.show(played, failures.length),
       failed: (failure) => {
         progress.clear();
-        console.log(failureText(failure));
+        console.log(failureText(failure, selection));
       },
     },
   );
@@ -148,5 +150,6 @@ async function reportCoverage(reached, file) {
 
 main().catch((error) => {
   console.error(`error: ${error.message}`);
-  process.exitCode = 2;
+  // Not by itself: processes that were started would keep us here. They end with us.
+  process.exit(2);
 });

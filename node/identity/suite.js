@@ -9,9 +9,9 @@ const { Pair, turboProcess } = require('./processes');
  * @typedef {import('./processes').Options} Options
  * @typedef {import('./child').Answer} Answer
  * @typedef {import('../turbo/installation').Outcome} Outcome
- * @typedef {{spec: Spec, index: number, aspects: string[], alone: boolean, text: string, blame: string}} Failure
- *   `alone` says whether it differs in fresh processes too, or only after the battles before it, `blame` the patch
- *   that makes it differ, if that was asked for
+ * @typedef {{spec: Spec, index: number, since: number, aspects: string[], alone: boolean, text: string, blame: string}} Failure
+ *   `alone` says whether it differs in fresh processes too, or only after the battles `since` these began; `blame`
+ *   is the patch that makes it differ, if that was asked for
  */
 
 /** Battles for a pair of processes, which then makes room for another: the simulator's caches only grow. */
@@ -101,7 +101,7 @@ class Suite {
     const lane = async () => {
       while (next < to && !this.stopped && !pair.fallen) {
         const index = next++;
-        await this.#battle(pair, at(index), index);
+        await this.#battle(pair, at(index), index, from);
       }
     };
     await Promise.all(Array.from({ length: WINDOW }, lane));
@@ -114,15 +114,16 @@ class Suite {
    * @param {Pair} pair
    * @param {Spec} spec
    * @param {number} index
+   * @param {number} since
    */
-  async #battle(pair, spec, index) {
+  async #battle(pair, spec, index, since) {
     const { vanilla, turbo } = await pair.play(spec);
     if (this.stopped) return;
     if (typeof vanilla === 'string' || typeof turbo === 'string') await this.#inTurn(() => this.#fell(spec, index));
     else {
       this.#count(spec, vanilla);
       const aspects = differences(vanilla, turbo);
-      if (aspects.length) await this.#inTurn(() => this.#differs(spec, index, aspects, vanilla));
+      if (aspects.length) await this.#inTurn(() => this.#differs({ spec, index, since, aspects }, vanilla));
     }
     this.listener.played(this);
   }
@@ -160,16 +161,15 @@ class Suite {
     if (typeof vanilla === 'string' && typeof turbo === 'string') this.stuck.push(spec);
     else if (typeof vanilla !== 'string') this.#count(spec, vanilla);
     const aspects = differences(vanilla, turbo);
-    if (aspects.length) this.#fail({ spec, index, aspects, alone: true, text: explain(vanilla, turbo), blame: '' });
+    if (aspects.length) this.#fail({ spec, index, since: index, aspects, alone: true, text: explain(vanilla, turbo), blame: '' });
   }
 
   /**
-   * @param {Spec} spec
-   * @param {number} index
-   * @param {string[]} aspects
+   * @param {Pick<Failure, 'spec' | 'index' | 'since' | 'aspects'>} found
    * @param {Answer} expected
    */
-  async #differs(spec, index, aspects, expected) {
+  async #differs(found, expected) {
+    const { spec } = found;
     let [alone, text, blame] = [true, '', ''];
     if (this.failures.length < MOST_EXPLAINED) {
       const pair = await this.#open({ watch: false });
@@ -180,7 +180,7 @@ class Suite {
       text = explain(vanilla, turbo);
       if (alone && this.options.bisect) blame = await this.#blame(spec, expected);
     }
-    this.#fail({ spec, index, aspects, alone, text, blame });
+    this.#fail({ ...found, alone, text, blame });
   }
 
   /** @param {Failure} failure */
@@ -210,4 +210,4 @@ class Suite {
   }
 }
 
-module.exports = { CHUNK, Suite };
+module.exports = { Suite };

@@ -56,7 +56,7 @@ async function compared(specs, options) {
 
 test('turbo plays every generation, doubles, triples, four sides and given teams as vanilla does', async () => {
   const suite = await compared(SHORT);
-  assert.deepEqual(suite.failures.map(failureText), []);
+  assert.deepEqual(suite.failures.map((failure) => failureText(failure)), []);
   assert.deepEqual([...suite.errors.keys()], []);
   assert.equal(suite.played, SHORT.length);
   assert.ok(suite.patches.some(({ on }) => on));
