@@ -21,7 +21,11 @@ function entry(changes) {
 
 /** @param {...any} pokemon @returns {any} */
 function request(...pokemon) {
-  return { active: [{ moves: [{ move: 'Tackle', id: 'tackle' }] }], side: { name: 'A\u2028"', id: 'p1', pokemon } };
+  const moves = [
+    { move: 'Tackle', id: 'tackle', pp: 35, maxpp: 56, target: 'normal', disabled: false },
+    { move: 'Return 102', id: 'return' },
+  ];
+  return { active: [{ moves }], side: { name: 'A\u2028"', id: 'p1', pokemon } };
 }
 
 /** Changes to what a request says, each of which must be seen in its text. @type {[string, (request: any) => void][]} */
@@ -59,6 +63,24 @@ const CHANGES = [
   ['a member of the request', (request) => (request.update = true)],
   ['a member that JSON leaves out', (request) => (request.maxChosenTeamSize = undefined)],
   ['a key that needs quotes', (request) => (request['"'] = 1)],
+  ['points', ({ active }) => (active[0].moves[0].pp = 0)],
+  ['points that are no number', ({ active }) => (active[0].moves[0].pp = '35')],
+  ['points that are not finite', ({ active }) => (active[0].moves[0].pp = NaN)],
+  ['points below zero', ({ active }) => (active[0].moves[0].pp = -0)],
+  ['the most points', ({ active }) => (active[0].moves[0].maxpp = 64)],
+  ['a target', ({ active }) => (active[0].moves[0].target = 'self')],
+  ['a target that goes', ({ active }) => (active[0].moves[0].target = undefined)],
+  ['the name of a move', ({ active }) => (active[0].moves[0].move = '"')],
+  ['the id of a move', ({ active }) => (active[0].moves[0].id = 7)],
+  ['why a move is disabled', ({ active }) => (active[0].moves[0].disabledSource = 'Taunt')],
+  ['another order of moves', ({ active }) => active[0].moves.reverse()],
+  ['no moves', ({ active }) => (active[0].moves = undefined)],
+  ['an empty slot', ({ active }) => (active[0] = undefined)],
+  ['a toJSON of a slot', ({ active }) => (active[0].toJSON = () => undefined)],
+  ['a trap', ({ active }) => (active[0].trapped = true)],
+  ['a word that a slot loses', ({ active }) => (active[0].canTerastallize = undefined)],
+  ['no active slots', (request) => delete request.active],
+  ['active slots that are no array', (request) => (request.active = { length: 1 })],
   ['a move that is disabled', (request) => (request.active[0].moves[0].disabled = true)],
 ];
 

@@ -1,8 +1,8 @@
 'use strict';
 /**
- * JSON of the requests to one side. Little changes from one to the next in what they say of the team, so the text of
- * each Pokémon is kept, and written anew when its content differs. It is always the content that is compared: what
- * somebody has changed in a request, or what is unlike the requests known here, is written as it is.
+ * JSON of the requests to one side. Little changes from one to the next, so the text of each Pokémon and of each move
+ * is kept, and written anew when its content differs. It is always the content that is compared: what somebody has
+ * changed in a request, or what is unlike the requests known here, is written as it is.
  */
 
 /** What an entry begins with. The last two change more often than all others. */
@@ -19,7 +19,10 @@ const OTHER_KEYS = new Set([
   'terastallized',
 ]);
 const SIDE_KEYS = ['name', 'id', 'pokemon'];
-const NAMES = new Map(['active', 'forceSwitch', 'side', 'noCancel', 'wait'].map((key) => [key, `"${key}"`]));
+const NAMES = new Map(
+  ['active', 'forceSwitch', 'side', 'noCancel', 'wait', 'moves', 'trapped', 'canTerastallize'].map((key) => [key, `"${key}"`]),
+);
+const MOVE_KEYS = ['move', 'id', 'pp', 'maxpp', 'target', 'disabled'];
 const STATS = ['atk', 'def', 'spa', 'spd', 'spe'];
 
 /** @param {any} value */
@@ -160,10 +163,74 @@ class PokemonText {
   }
 }
 
+/** A move as it was written last. */
+class MoveText {
+  constructor() {
+    this.move = '';
+    this.id = '';
+    this.pp = 0;
+    this.maxpp = 0;
+    this.target = '';
+    this.disabled = false;
+    /** What stands before the points, and after them; nothing if the move cannot be kept. */
+    this.head = '';
+    this.tail = '';
+    this.text = '';
+  }
+
+  /**
+   * @param {any} move
+   * @returns {string | undefined} its JSON
+   */
+  of(move) {
+    if (!this.#isOf(move)) return this.#write(move);
+    if (move.pp !== this.pp) {
+      this.pp = move.pp;
+      this.text = `${this.head}${move.pp}${this.tail}`;
+    }
+    return this.text;
+  }
+
+  /**
+   * @param {any} move
+   * @returns {boolean} whether nothing differs but the points that are left
+   */
+  #isOf(move) {
+    return (
+      this.head !== '' &&
+      isPlainObject(move) &&
+      hasKeys(move, MOVE_KEYS) &&
+      move.move === this.move &&
+      move.id === this.id &&
+      Number.isInteger(move.pp) &&
+      move.maxpp === this.maxpp &&
+      move.target === this.target &&
+      move.disabled === this.disabled
+    );
+  }
+
+  /** @param {any} value of which more than that differs */
+  #write(value) {
+    const text = JSON.stringify(value);
+    this.head = '';
+    if (!isPlainObject(value) || !hasKeys(value, MOVE_KEYS)) return text;
+    const { move, id, pp, maxpp, target, disabled } = value;
+    if (typeof move !== 'string' || typeof id !== 'string' || typeof target !== 'string') return text;
+    if (!Number.isInteger(pp) || !Number.isInteger(maxpp) || typeof disabled !== 'boolean') return text;
+    Object.assign(this, value);
+    this.head = `{"move":${JSON.stringify(move)},"id":${JSON.stringify(id)},"pp":`;
+    this.tail = text.slice(`${this.head}${pp}`.length);
+    this.text = text;
+    return text;
+  }
+}
+
 class RequestJson {
   constructor() {
     /** @type {Map<string, PokemonText>} by ident */
     this.pokemon = new Map();
+    /** @type {Map<string, MoveText>} by id */
+    this.moves = new Map();
   }
 
   /**
@@ -175,10 +242,54 @@ class RequestJson {
     let text = '';
     for (const key of Object.keys(request)) {
       const value = request[key];
-      const member = key === 'side' || key === 'ally' ? this.#ofSide(value) : JSON.stringify(value);
-      if (member !== undefined) text += `${text && ','}${NAMES.get(key) ?? JSON.stringify(key)}:${member}`;
+      if (key === 'side' || key === 'ally') text = withMember(text, key, this.#ofSide(value));
+      else if (key === 'active' && Array.isArray(value)) text = withMember(text, key, this.#ofActive(value));
+      else text = withMember(text, key, textOf(value));
     }
     return `{${text}}`;
+  }
+
+  /** @param {any[]} slots */
+  #ofActive(slots) {
+    let text = '';
+    for (const slot of slots) text += (text && ',') + (this.#ofSlot(slot) ?? 'null');
+    return `[${text}]`;
+  }
+
+  /**
+   * @param {any} slot
+   * @returns {string | undefined}
+   */
+  #ofSlot(slot) {
+    if (!isPlainObject(slot)) return JSON.stringify(slot);
+    let text = '';
+    for (const key of Object.keys(slot)) {
+      const value = slot[key];
+      const areMoves = key === 'moves' && Array.isArray(value);
+      text = withMember(text, key, areMoves ? this.#ofMoves(value) : textOf(value));
+    }
+    return `{${text}}`;
+  }
+
+  /** @param {any[]} moves */
+  #ofMoves(moves) {
+    let text = '';
+    for (const move of moves) text += (text && ',') + (this.#ofMove(move) ?? 'null');
+    return `[${text}]`;
+  }
+
+  /**
+   * @param {any} move
+   * @returns {string | undefined}
+   */
+  #ofMove(move) {
+    if (typeof move?.id !== 'string') return JSON.stringify(move);
+    let last = this.moves.get(move.id);
+    if (!last) {
+      last = new MoveText();
+      this.moves.set(move.id, last);
+    }
+    return last.of(move);
   }
 
   /**
@@ -207,6 +318,24 @@ class RequestJson {
     }
     return last.of(entry);
   }
+}
+
+/**
+ * @param {any} value
+ * @returns {string | undefined}
+ */
+function textOf(value) {
+  return value === true ? 'true' : JSON.stringify(value);
+}
+
+/**
+ * @param {string} text members of an object
+ * @param {string} key
+ * @param {string | undefined} value
+ * @returns {string} with this one behind them, unless JSON leaves it out
+ */
+function withMember(text, key, value) {
+  return value === undefined ? text : `${text}${text && ','}${NAMES.get(key) ?? JSON.stringify(key)}:${value}`;
 }
 
 module.exports = { RequestJson };

@@ -1,7 +1,7 @@
 'use strict';
 /**
- * Vanilla: writes each request as JSON from end to end, most of which are the entries of Pokémon that have not changed.
- * Instead: keeps the text of each entry, and uses it while the entry reads the same.
+ * Vanilla: writes each request as JSON from end to end, most of which are Pokémon and moves that have not changed.
+ * Instead: keeps the text of each of these, and uses it while it reads the same.
  * Same, because: the content of what is sent is compared each time, with its keys and their order, and everything else
  * is written by JSON.stringify. Requests themselves remain what they were: fresh objects, which anybody may change.
  */
@@ -18,8 +18,13 @@ module.exports = {
       const writers = new WeakMap();
       return {
         Side: {
-          /** @this {any} */
-          emitRequest(update = this.activeRequest, updatedRequest = false) {
+          /**
+           * @this {any}
+           * @param {any} [request]
+           * @param {boolean} [updatedRequest]
+           */
+          emitRequest(request, updatedRequest = false) {
+            const update = request === undefined ? this.activeRequest : request;
             if (updatedRequest) this.activeRequest.update = true;
             let writer = writers.get(this);
             if (!writer) {
