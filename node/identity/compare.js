@@ -53,9 +53,10 @@ function explainAspect(aspect, vanilla, turbo) {
   const count = Math.max(vanilla.length, turbo.length);
   let index = 0;
   while (index < count && vanilla[index] === turbo[index]) index++;
-  const before = vanilla.slice(Math.max(0, index - BEFORE), index).map((line) => `           ${shortened(line)}`);
   const [one, other] = [vanilla[index], turbo[index]];
   const where = placeInJson(one, other);
+  // The lines before one that holds JSON are of other times or sides.
+  const before = where ? [] : vanilla.slice(Math.max(0, index - BEFORE), index).map((line) => `           ${shortened(line)}`);
   return [
     `  ${aspect}, line ${index + 1} of ${count}${where ? `, at ${where}` : ''}:`,
     ...before,

@@ -28,6 +28,8 @@ const VALUES = {
   minsourcegen: '9',
   uniquepokemoves: '1',
 };
+/** Mods with hundreds of callbacks of their own, whose turn comes more often. */
+const LARGE = new Set(['gen9ssb', 'ccapm2025', 'chatbats', 'teraoverride']);
 const GENERATIONS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 class Plan {
@@ -48,7 +50,9 @@ class Plan {
     const drawn = others.filter((format) => this.#canDraw(Teams, format)).map(({ id }) => entry(id, 'generated'));
     const rules = this.#rules(Dex).map(({ format, teams }) => entry(format, teams));
     const given = names().map(({ name, format }) => entry(format, name));
-    const modded = firstOfMods(formats).flatMap(({ id, team }) => [
+    const first = firstOfMods(formats);
+    const large = first.filter(({ mod }) => LARGE.has(mod));
+    const modded = [...first, ...large, ...large].flatMap(({ id, team }) => [
       entry(id, 'scrambled'),
       ...(team ? [entry(id, 'generated')] : []),
     ]);
@@ -68,9 +72,20 @@ class Plan {
     const places = this.lists.flatMap((other, place) => (other === list ? [place] : []));
     const turn = Math.floor(index / this.lists.length) * places.length + places.indexOf(which);
     const { format, teams, sides } = list[turn % list.length];
-    const seed = Math.floor(turn / list.length);
+    const seed = this.#seed(list, turn);
     const kinds = sides === 2 ? OFTEN : OFTEN.filter((kind) => kind !== 'fork' && kind !== 'replay');
     return { format, teams, kind: new Random(`kind ${index}`).pick(kinds), seed };
+  }
+
+  /**
+   * @param {Entry[]} list
+   * @param {number} turn
+   * @returns {number} how often the list has had this entry before
+   */
+  #seed(list, turn) {
+    const { format, teams } = list[turn % list.length];
+    const places = list.flatMap((entry, place) => (entry.format === format && entry.teams === teams ? [place] : []));
+    return Math.floor(turn / list.length) * places.length + places.indexOf(turn % list.length);
   }
 
   /**

@@ -19,7 +19,7 @@ const CHUNK = 400;
 /** So many battles lie before a process while it plays, and turbo runs ahead by so many. */
 const WINDOW = 6;
 /** To explain one takes fresh processes; after some, people have enough to look at. */
-const MOST_EXPLAINED = 10;
+const MOST_EXPLAINED = 5;
 /** How long processes that are to end may take to finish what they play, in milliseconds. */
 const LAST_WORDS = 10_000;
 
