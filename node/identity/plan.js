@@ -80,12 +80,13 @@ class Plan {
   /**
    * @param {Entry[]} list
    * @param {number} turn
-   * @returns {number} how often the list has had this entry before
+   * @returns {number} how often the list has had this entry before; other lists count from elsewhere
    */
   #seed(list, turn) {
     const { format, teams } = list[turn % list.length];
     const places = list.flatMap((entry, place) => (entry.format === format && entry.teams === teams ? [place] : []));
-    return Math.floor(turn / list.length) * places.length + places.indexOf(turn % list.length);
+    const times = Math.floor(turn / list.length) * places.length + places.indexOf(turn % list.length);
+    return 1000 * this.lists.indexOf(list) + times;
   }
 
   /**
