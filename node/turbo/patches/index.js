@@ -16,6 +16,7 @@ const patches = [
   require('./stats'),
   require('./suppression'),
   require('./end-turn'),
+  require('./trapping-foes'),
   require('./active-moves'),
   require('./request-entries'),
   require('./request-text'),
