@@ -35,7 +35,10 @@ const GENERATIONS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 class Plan {
   /** @param {import('../lib/simulator').Simulator} simulator */
   constructor({ Dex, Teams }) {
-    /** Formats for which the simulator draws no teams, and rules that no format can have, with why. @type {Map<string, string>} */
+    /**
+     * Formats for which the simulator draws no teams, and rules that do not fit, with why.
+     * @type {Map<string, string>}
+     */
     this.left = new Map();
     const formats = Dex.formats.all().filter((format) => format.effectType === 'Format');
     /** @param {string} format @param {string} teams @returns {Entry} */
@@ -43,7 +46,7 @@ class Plan {
     const random = GENERATIONS.map((generation) => entry(`gen${generation}randombattle`, 'generated'));
     random.push(entry('gen9randomdoublesbattle', 'generated'));
     const meant = formats.filter((format) => format.team).map(({ id }) => entry(id, 'generated'));
-    const custom = formats.filter(({ id }) => /^gen\dcustomgame$|^gen\d(doubles|triples)customgame$|^gen9triples$/.test(id));
+    const custom = formats.filter(({ id }) => /^gen\d(doubles|triples)?customgame$|^gen9triples$/.test(id));
     const scrambled = custom.map(({ id }) => entry(id, 'scrambled'));
     scrambled.push(entry('gen9customgame', 'plundered'), entry('gen9doublescustomgame', 'plundered'));
     const others = formats.filter((format) => !format.team);
@@ -95,7 +98,9 @@ class Plan {
    */
   #canDraw(Teams, format) {
     try {
-      /** @type {any} */ (Teams.getGenerator(format, /** @type {any} */ ('1,2,3,4'))).enforceNoDirectCustomBanlistChanges?.();
+      /** @type {any} */
+      const generator = Teams.getGenerator(format, /** @type {any} */ ('1,2,3,4'));
+      generator.enforceNoDirectCustomBanlistChanges?.();
       return true;
     } catch (error) {
       this.left.set(format.id, /** @type {Error} */ (error).message.split('\n')[0]);
@@ -140,14 +145,15 @@ function refusal(Dex, format) {
 
 /**
  * @param {readonly any[]} formats
- * @returns {any[]} of each mod that is more than a generation, a format of each kind of game: those with teams of their own
+ * @returns {any[]} for each mod that is more than a generation, a format of each type of game: one that draws teams, if any
  */
 function firstOfMods(formats) {
   /** @type {Map<string, any>} */
   const first = new Map();
   for (const format of formats) {
     const key = `${format.mod} ${format.gameType}`;
-    if (!/^gen\d$/.test(format.mod) && (!first.has(key) || (format.team && !first.get(key).team))) first.set(key, format);
+    const better = !first.has(key) || (format.team && !first.get(key).team);
+    if (better && !/^gen\d$/.test(format.mod)) first.set(key, format);
   }
   return [...first.values()];
 }
@@ -159,7 +165,7 @@ function firstOfMods(formats) {
  */
 function interleaved(...lists) {
   const longest = Math.max(...lists.map((list) => list.length));
-  return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => (index < list.length ? [list[index]] : []))).flat();
+  return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat();
 }
 
 module.exports = { KINDS, Plan };

@@ -15,7 +15,7 @@ const { drawTeams } = require('./teams');
  * @property {Kind} kind
  * @property {number} seed
  *
- * @typedef {'plain' | 'debug' | 'serialise' | 'fork' | 'replay' | 'together'} Kind `together` is with another battle, in turns
+ * @typedef {'plain' | 'debug' | 'serialise' | 'fork' | 'replay' | 'together'} Kind
  * @typedef {import('./games').Simulator} Simulator
  * @typedef {DirectGame | RoomGame} Game
  */
@@ -23,7 +23,7 @@ const { drawTeams } = require('./teams');
 /** @type {readonly Kind[]} */
 const KINDS = ['plain', 'debug', 'serialise', 'fork', 'replay', 'together'];
 /** A process plays many battles side by side: what one leaves in the simulator must not reach the other. */
-const COMPANIONS = ['gen9randombattle', 'gen8randombattle', 'gen4randombattle', 'gen1randombattle', 'gen9randomdoublesbattle'];
+const COMPANIONS = ['gen9randombattle', 'gen8randombattle', 'gen4randombattle', 'gen1randombattle'];
 const NAMES = ['Red', 'Blue', 'Green', 'Yellow'];
 /** Battles that nobody wins end here; teams at random can be bad at winning. */
 const MOST_TURNS = { generated: 300, other: 100 };
@@ -77,7 +77,8 @@ function fourNumbers(random) {
  */
 function drawSeed(random) {
   const hex = Array.from({ length: 16 }, () => random.below(16).toString(16)).join('');
-  return random.pick([fourNumbers(random), fourNumbers(random), fourNumbers(random), `gen5,${hex}`, `sodium,${hex}${hex}`]);
+  const numbers = fourNumbers(random);
+  return random.pick([numbers, numbers, numbers, `gen5,${hex}`, `sodium,${hex}${hex}`]);
 }
 
 class Match {
@@ -138,9 +139,9 @@ class Match {
    */
   *#playOn(start, policies, most) {
     let game = start;
-    const last = this.choices + most;
+    const last = Math.min(this.choices + most, MOST_CHOICES);
     try {
-      while (!game.battle.ended && game.battle.turn < this.turns && this.choices < last && this.choices < MOST_CHOICES) {
+      while (!game.battle.ended && game.battle.turn < this.turns && this.choices < last) {
         const owing = game.owing();
         if (!owing.length) throw new Error('nobody is asked for anything');
         const id = this.random.pick(owing);
