@@ -77,7 +77,8 @@ class Plan {
     const { format, teams, sides } = list[turn % list.length];
     const seed = this.#seed(list, turn);
     const kinds = sides === 2 ? OFTEN : OFTEN.filter((kind) => kind !== 'fork' && kind !== 'replay');
-    return { format, teams, kind: new Random(`kind ${index}`).pick(kinds), seed };
+    const drawn = teams === 'generated' ? /** @type {const} */ (['teams']) : [];
+    return { format, teams, kind: new Random(`kind ${index}`).pick([...kinds, ...drawn]), seed };
   }
 
   /**
