@@ -103,7 +103,8 @@ function locate(functions) {
   return functions.map((_, index) => {
     const { value } = elements[index];
     const { internalProperties } = post('Runtime.getProperties', { objectId: value.objectId, ownProperties: true });
-    const location = internalProperties?.find((/** @type {any} */ { name }) => name === '[[FunctionLocation]]')?.value.value;
+    const isLocation = (/** @type {any} */ { name }) => name === '[[FunctionLocation]]';
+    const location = internalProperties?.find(isLocation)?.value.value;
     return location ? places(files.get(location.scriptId) ?? '', location.lineNumber, location.columnNumber) : [];
   });
 }

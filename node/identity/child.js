@@ -12,7 +12,9 @@ const { Watch } = require('./coverage');
 
 /**
  * @typedef {{id: number, spec: import('./play').Spec, full: boolean}} Question
- * @typedef {{id: number, digests: import('./record').Digests, lines?: import('./record').Lines, error: string, turns: number}} Answer
+ * @typedef {import('./record').Digests} Digests
+ * @typedef {import('./record').Lines} Lines
+ * @typedef {{id: number, digests: Digests, lines?: Lines, error: string, turns: number}} Answer
  */
 
 const FOLDER = path.join(__dirname, '..', 'node_modules', 'pokemon-showdown');

@@ -33,13 +33,15 @@ function differences(vanilla, turbo) {
  */
 function explain(vanilla, turbo) {
   if (typeof vanilla === 'string' || typeof turbo === 'string') {
-    const said = [vanilla, turbo].map((answer) => (typeof answer === 'string' ? answer : `it plays ${answer.turns} turns`));
-    return `  vanilla: ${said[0]}\n  turbo:   ${said[1]}`;
+    const said = (/** @type {Answer | string} */ answer) =>
+      typeof answer === 'string' ? answer : `it plays ${answer.turns} turns`;
+    return `  vanilla: ${said(vanilla)}\n  turbo:   ${said(turbo)}`;
   }
   const aspects = /** @type {Aspect[]} */ (differences(vanilla, turbo));
   const order = [...TELLING.filter((aspect) => aspects.includes(aspect)), ...aspects];
   const shown = [...new Set(order)].slice(0, MOST_ASPECTS);
-  const parts = shown.map((aspect) => explainAspect(aspect, vanilla.lines?.[aspect] ?? [], turbo.lines?.[aspect] ?? []));
+  const [lines, others] = [vanilla.lines ?? {}, turbo.lines ?? {}];
+  const parts = shown.map((aspect) => explainAspect(aspect, lines[aspect] ?? [], others[aspect] ?? []));
   const rest = aspects.filter((aspect) => !shown.includes(aspect));
   return [...parts, ...(rest.length ? [`  and: ${rest.join(', ')}`] : [])].join('\n');
 }
@@ -53,12 +55,13 @@ function explainAspect(aspect, vanilla, turbo) {
   const count = Math.max(vanilla.length, turbo.length);
   let index = 0;
   while (index < count && vanilla[index] === turbo[index]) index++;
-  const before = vanilla.slice(Math.max(0, index - BEFORE), index).map((line) => `           ${shortened(line)}`);
   const [one, other] = [vanilla[index], turbo[index]];
   const where = placeInJson(one, other);
+  // The lines before one that holds JSON are of other times or sides.
+  const before = where ? [] : vanilla.slice(Math.max(0, index - BEFORE), index);
   return [
     `  ${aspect}, line ${index + 1} of ${count}${where ? `, at ${where}` : ''}:`,
-    ...before,
+    ...before.map((line) => `           ${shortened(line)}`),
     `  vanilla: ${excerpt(one, other)}`,
     `  turbo:   ${excerpt(other, one)}`,
   ].join('\n');
@@ -95,7 +98,8 @@ function placeInJson(one, other) {
   let [a, b] = [first, second];
   while (isObject(a) && isObject(b)) {
     const [keys, others] = [Object.keys(a), Object.keys(b)];
-    const key = keys.find((name, index) => others[index] !== name || JSON.stringify(a[name]) !== JSON.stringify(b[name]));
+    const differs = (/** @type {string} */ name) => JSON.stringify(a[name]) !== JSON.stringify(b[name]);
+    const key = keys.find((name, index) => others[index] !== name || differs(name));
     if (key === undefined) return `${path.join('.')} (more keys in turbo: ${others.slice(keys.length).join(', ')})`;
     path.push(key);
     if (!(key in b) || others[keys.indexOf(key)] !== key) return `${path.join('.')} (keys or their order)`;

@@ -53,8 +53,8 @@ async function inventory() {
 /**
  * @param {Callback[]} callbacks
  * @param {Set<string>} reached places
- * @returns {{shares: Share[], missed: string[]}} how many were reached of each kind, and by whose they are; and the names
- *   of the others
+ * @returns {{shares: Share[], missed: string[]}} how many were reached, by kind and by whose they are; and the names of
+ *   the others
  */
 function judge(callbacks, reached) {
   /** @type {Map<string, Share>} */
@@ -70,7 +70,8 @@ function judge(callbacks, reached) {
     }
     if (!met) missed.push(name);
   }
-  return { shares: [...shares.values()].sort((one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind)), missed };
+  const place = (/** @type {Share} */ { kind }) => ORDER.indexOf(kind);
+  return { shares: [...shares.values()].sort((one, other) => place(one) - place(other)), missed };
 }
 
 /** @param {string} mod */

@@ -1,7 +1,5 @@
 'use strict';
-/**
- * The ways to hold a battle: as the simulator's own `Battle`, or as a room of ours. Either writes down all that it says.
- */
+/** The ways to hold a battle: as the simulator's own `Battle`, or as a room of ours. Either writes down what it says. */
 
 const { Refusal } = require('../lib/refusal');
 const { SIDES } = require('../lib/room');
@@ -11,7 +9,8 @@ const { masked } = require('./record');
 /**
  * @typedef {import('./record').BattleRecord} BattleRecord
  * @typedef {import('./record').Aspect} Aspect
- * @typedef {import('../lib/simulator').Simulator & {extractChannelMessages: (text: string, channels: number[]) => any}} Simulator
+ * @typedef {{extractChannelMessages: (text: string, channels: number[]) => any}} Channels
+ * @typedef {import('../lib/simulator').Simulator & Channels} Simulator
  * @typedef {{name: string, seed: string, team?: string}} Player
  * @typedef {{format: string, seed: string, players: Record<string, Player>, debug: boolean, luck: boolean | null,
  *   rated: boolean}} Opening `luck` decides all that is left to chance, where that is not nothing
@@ -97,7 +96,7 @@ class DirectGame {
     this.opening = opening;
     this.record = record;
     this.battle = battle;
-    /** The requests that were answered. A refused choice can leave the simulator with half of it, as if that was all. */
+    /** Requests that were answered. A refused choice can leave the simulator with half of it, as if that was all. */
     this.answered = new WeakSet();
   }
 
@@ -125,7 +124,8 @@ class DirectGame {
 
   /** @returns {string[]} the sides that owe an answer */
   owing() {
-    const owes = (/** @type {any} */ { activeRequest: request }) => request && !request.wait && !this.answered.has(request);
+    const owes = (/** @type {any} */ { activeRequest: request }) =>
+      request && !request.wait && !this.answered.has(request);
     return this.battle.sides.filter(owes).map((/** @type {any} */ side) => side.id);
   }
 
@@ -207,8 +207,9 @@ class DirectGame {
       witness(this.simulator, this.record, type, data),
     );
     const copy = new DirectGame(this.simulator, this.opening, this.record, battle);
-    for (const [index, { activeRequest }] of this.battle.sides.entries()) {
-      if (activeRequest && this.answered.has(activeRequest)) copy.answered.add(/** @type {any} */ (battle.sides[index].activeRequest));
+    for (const [index, side] of battle.sides.entries()) {
+      const { activeRequest } = this.battle.sides[index];
+      if (activeRequest && this.answered.has(activeRequest)) copy.answered.add(/** @type {any} */ (side.activeRequest));
     }
     return copy;
   }

@@ -14,10 +14,13 @@ const SINGLES = 'gen9customgame';
 const DOUBLES = 'gen9doublescustomgame';
 const TRIPLES = 'gen6triplescustomgame';
 
+/** @param {number[]} generations */
+const singles = (...generations) => generations.map((generation) => `gen${generation}customgame`);
+
 /** @type {Record<string, Theme>} */
 const THEMES = {
   illusion: {
-    formats: [SINGLES, DOUBLES, 'gen5customgame', 'gen8customgame'],
+    formats: [SINGLES, DOUBLES, ...singles(5, 8)],
     sets: `
       zoroark @ lifeorb | illusion | nastyplot, darkpulse, uturn, transform
       zoroarkhisui @ focussash | illusion | shadowball, bittermalice, partingshot, substitute
@@ -29,7 +32,7 @@ const THEMES = {
     `,
   },
   transform: {
-    formats: [SINGLES, DOUBLES, 'gen1customgame', 'gen2customgame', 'gen3customgame', 'gen4customgame', 'gen6customgame'],
+    formats: [SINGLES, DOUBLES, ...singles(1, 2, 3, 4, 6)],
     sets: `
       ditto @ choicescarf | imposter | transform
       ditto @ quickpowder | limber | transform
@@ -79,7 +82,7 @@ const THEMES = {
     `,
   },
   megas: {
-    formats: ['gen6customgame', 'gen7customgame', 'gen6doublescustomgame', TRIPLES],
+    formats: ['gen6doublescustomgame', TRIPLES, ...singles(6, 7)],
     sets: `
       charizard @ charizarditex | blaze | flareblitz, dragondance, outrage, roost
       charizard @ charizarditey | blaze | flamethrower, solarbeam, airslash, roost
@@ -167,7 +170,7 @@ const THEMES = {
     `,
   },
   passing: {
-    formats: [SINGLES, DOUBLES, 'gen2customgame', 'gen3customgame', 'gen4customgame', 'gen5customgame', 'gen7customgame'],
+    formats: [SINGLES, DOUBLES, ...singles(2, 3, 4, 5, 7)],
     sets: `
       umbreon @ leftovers | synchronize | batonpass, meanlook, curse, wish
       scizor @ metalcoat | technician | batonpass, swordsdance, agility, pursuit
@@ -182,7 +185,7 @@ const THEMES = {
     `,
   },
   calling: {
-    formats: [SINGLES, DOUBLES, 'gen3customgame', 'gen4customgame', 'gen6customgame', 'gen7customgame', 'gen8customgame'],
+    formats: [SINGLES, DOUBLES, ...singles(3, 4, 6, 7, 8)],
     sets: `
       togekiss @ leftovers | serenegrace | metronome, mefirst, copycat, followme
       clefable @ stickybarb | magicguard | metronome, encore, fling, assist
@@ -197,7 +200,7 @@ const THEMES = {
     `,
   },
   formes: {
-    formats: [SINGLES, DOUBLES, 'gen7customgame', 'gen8customgame'],
+    formats: [SINGLES, DOUBLES, ...singles(7, 8)],
     sets: `
       mimikyu @ lifeorb | disguise | playrough, shadowclaw, swordsdance, substitute
       wishiwashi @ sitrusberry | schooling | liquidation, earthquake, doubleedge, uturn
@@ -251,7 +254,7 @@ const THEMES = {
     `,
   },
   delayed: {
-    formats: [SINGLES, DOUBLES, 'gen2customgame', 'gen4customgame', 'gen5customgame', TRIPLES],
+    formats: [SINGLES, DOUBLES, TRIPLES, ...singles(2, 4, 5)],
     sets: `
       jirachi @ leftovers | serenegrace | futuresight, doomdesire, wish, uturn
       slowking @ lightclay | regenerator | futuresight, chillyreception, teleport, reflect
@@ -266,7 +269,7 @@ const THEMES = {
     `,
   },
   carried: {
-    formats: ['gen5customgame', 'gen6doublescustomgame', 'gen5triplescustomgame', TRIPLES, 'gen7customgame'],
+    formats: ['gen6doublescustomgame', 'gen5triplescustomgame', TRIPLES, ...singles(5, 7)],
     sets: `
       aerodactyl @ flyinggem | pressure | skydrop, fly, rockslide, tailwind
       hawlucha @ powerherb | unburden | skydrop, bounce, flyingpress, quickguard
@@ -293,7 +296,7 @@ const THEMES = {
     `,
   },
   items: {
-    formats: [SINGLES, DOUBLES, 'gen4customgame', 'gen5customgame', 'gen8customgame'],
+    formats: [SINGLES, DOUBLES, ...singles(4, 5, 8)],
     sets: `
       lopunny @ toxicorb | klutz | switcheroo, fling, embargo, substitute
       golett @ flameorb | klutz | fling, trick, earthquake, powersplit
@@ -316,7 +319,7 @@ const THEMES = {
     `,
   },
   trapping: {
-    formats: [SINGLES, DOUBLES, 'gen1customgame', 'gen2customgame', 'gen3customgame', 'gen4customgame', 'gen5customgame'],
+    formats: [SINGLES, DOUBLES, ...singles(1, 2, 3, 4, 5)],
     sets: `
       dugtrio @ focussash | arenatrap | earthquake, slash, fissure, sandattack
       gothitelle @ choicescarf | shadowtag | psychic, trick, taunt, torment
@@ -332,7 +335,7 @@ const THEMES = {
     `,
   },
   stalling: {
-    formats: [SINGLES, 'gen1customgame', 'gen2customgame', 'gen3customgame', 'gen4customgame', 'gen7customgame'],
+    formats: [SINGLES, ...singles(1, 2, 3, 4, 7)],
     sets: `
       chansey @ leftovers | naturalcure | substitute, seismictoss, counter, softboiled
       gengar @ leftovers | levitate | substitute, confuseray, mimic, nightshade
@@ -383,7 +386,7 @@ const THEMES = {
     `,
   },
   beams: {
-    formats: ['gen2customgame', 'gen3customgame', 'gen4customgame', SINGLES, 'gen1customgame'],
+    formats: [SINGLES, ...singles(2, 3, 4, 1)],
     sets: `
       mewtwo @ quickclaw | pressure | psychic, barrier, amnesia, recover
       zapdos @ magnet | pressure | thunder, drillpeck, thunderwave, hiddenpower | hp Ice
@@ -416,7 +419,9 @@ function names() {
  * @returns {any[]} the pool of a theme
  */
 function pool(name) {
-  if (!Object.hasOwn(THEMES, name)) throw new Error(`there are no teams ${name}; there are ${Object.keys(THEMES).join(', ')}`);
+  if (!Object.hasOwn(THEMES, name)) {
+    throw new Error(`there are no teams ${name}; there are ${Object.keys(THEMES).join(', ')}`);
+  }
   return THEMES[name].sets.trim().split('\n').map(parsed);
 }
 

@@ -28,12 +28,17 @@ const VALUES = {
   minsourcegen: '9',
   uniquepokemoves: '1',
 };
+/** Mods with hundreds of callbacks of their own, whose turn comes more often. */
+const LARGE = new Set(['gen9ssb', 'ccapm2025', 'chatbats', 'teraoverride']);
 const GENERATIONS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 class Plan {
   /** @param {import('../lib/simulator').Simulator} simulator */
   constructor({ Dex, Teams }) {
-    /** Formats for which the simulator draws no teams, and rules that no format can have, with why. @type {Map<string, string>} */
+    /**
+     * Formats for which the simulator draws no teams, and rules that do not fit, with why.
+     * @type {Map<string, string>}
+     */
     this.left = new Map();
     const formats = Dex.formats.all().filter((format) => format.effectType === 'Format');
     /** @param {string} format @param {string} teams @returns {Entry} */
@@ -41,14 +46,16 @@ class Plan {
     const random = GENERATIONS.map((generation) => entry(`gen${generation}randombattle`, 'generated'));
     random.push(entry('gen9randomdoublesbattle', 'generated'));
     const meant = formats.filter((format) => format.team).map(({ id }) => entry(id, 'generated'));
-    const custom = formats.filter(({ id }) => /^gen\dcustomgame$|^gen\d(doubles|triples)customgame$|^gen9triples$/.test(id));
+    const custom = formats.filter(({ id }) => /^gen\d(doubles|triples)?customgame$|^gen9triples$/.test(id));
     const scrambled = custom.map(({ id }) => entry(id, 'scrambled'));
     scrambled.push(entry('gen9customgame', 'plundered'), entry('gen9doublescustomgame', 'plundered'));
     const others = formats.filter((format) => !format.team);
     const drawn = others.filter((format) => this.#canDraw(Teams, format)).map(({ id }) => entry(id, 'generated'));
     const rules = this.#rules(Dex).map(({ format, teams }) => entry(format, teams));
     const given = names().map(({ name, format }) => entry(format, name));
-    const modded = firstOfMods(formats).flatMap(({ id, team }) => [
+    const first = firstOfMods(formats);
+    const large = first.filter(({ mod }) => LARGE.has(mod));
+    const modded = [...first, ...large, ...large].flatMap(({ id, team }) => [
       entry(id, 'scrambled'),
       ...(team ? [entry(id, 'generated')] : []),
     ]);
@@ -68,9 +75,22 @@ class Plan {
     const places = this.lists.flatMap((other, place) => (other === list ? [place] : []));
     const turn = Math.floor(index / this.lists.length) * places.length + places.indexOf(which);
     const { format, teams, sides } = list[turn % list.length];
-    const seed = Math.floor(turn / list.length);
+    const seed = this.#seed(list, turn);
     const kinds = sides === 2 ? OFTEN : OFTEN.filter((kind) => kind !== 'fork' && kind !== 'replay');
-    return { format, teams, kind: new Random(`kind ${index}`).pick(kinds), seed };
+    const drawn = teams === 'generated' ? /** @type {const} */ (['teams']) : [];
+    return { format, teams, kind: new Random(`kind ${index}`).pick([...kinds, ...drawn]), seed };
+  }
+
+  /**
+   * @param {Entry[]} list
+   * @param {number} turn
+   * @returns {number} how often the list has had this entry before; other lists count from elsewhere
+   */
+  #seed(list, turn) {
+    const { format, teams } = list[turn % list.length];
+    const places = list.flatMap((entry, place) => (entry.format === format && entry.teams === teams ? [place] : []));
+    const times = Math.floor(turn / list.length) * places.length + places.indexOf(turn % list.length);
+    return 1000 * this.lists.indexOf(list) + times;
   }
 
   /**
@@ -79,7 +99,9 @@ class Plan {
    */
   #canDraw(Teams, format) {
     try {
-      /** @type {any} */ (Teams.getGenerator(format, /** @type {any} */ ('1,2,3,4'))).enforceNoDirectCustomBanlistChanges?.();
+      /** @type {any} */
+      const generator = Teams.getGenerator(format, /** @type {any} */ ('1,2,3,4'));
+      generator.enforceNoDirectCustomBanlistChanges?.();
       return true;
     } catch (error) {
       this.left.set(format.id, /** @type {Error} */ (error).message.split('\n')[0]);
@@ -124,14 +146,15 @@ function refusal(Dex, format) {
 
 /**
  * @param {readonly any[]} formats
- * @returns {any[]} of each mod that is more than a generation, a format of each kind of game: those with teams of their own
+ * @returns {any[]} for each mod that is more than a generation, a format of each type of game: one that draws teams, if any
  */
 function firstOfMods(formats) {
   /** @type {Map<string, any>} */
   const first = new Map();
   for (const format of formats) {
     const key = `${format.mod} ${format.gameType}`;
-    if (!/^gen\d$/.test(format.mod) && (!first.has(key) || (format.team && !first.get(key).team))) first.set(key, format);
+    const better = !first.has(key) || (format.team && !first.get(key).team);
+    if (better && !/^gen\d$/.test(format.mod)) first.set(key, format);
   }
   return [...first.values()];
 }
@@ -143,7 +166,7 @@ function firstOfMods(formats) {
  */
 function interleaved(...lists) {
   const longest = Math.max(...lists.map((list) => list.length));
-  return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => (index < list.length ? [list[index]] : []))).flat();
+  return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat();
 }
 
 module.exports = { KINDS, Plan };

@@ -15,19 +15,21 @@ const { drawTeams } = require('./teams');
  * @property {Kind} kind
  * @property {number} seed
  *
- * @typedef {'plain' | 'debug' | 'serialise' | 'fork' | 'replay' | 'together'} Kind `together` is with another battle, in turns
+ * @typedef {'plain' | 'debug' | 'serialise' | 'fork' | 'replay' | 'together' | 'teams'} Kind
  * @typedef {import('./games').Simulator} Simulator
  * @typedef {DirectGame | RoomGame} Game
  */
 
 /** @type {readonly Kind[]} */
-const KINDS = ['plain', 'debug', 'serialise', 'fork', 'replay', 'together'];
+const KINDS = ['plain', 'debug', 'serialise', 'fork', 'replay', 'together', 'teams'];
 /** A process plays many battles side by side: what one leaves in the simulator must not reach the other. */
-const COMPANIONS = ['gen9randombattle', 'gen8randombattle', 'gen4randombattle', 'gen1randombattle', 'gen9randomdoublesbattle'];
+const COMPANIONS = ['gen9randombattle', 'gen8randombattle', 'gen4randombattle', 'gen1randombattle'];
 const NAMES = ['Red', 'Blue', 'Green', 'Yellow'];
 /** Battles that nobody wins end here; teams at random can be bad at winning. */
 const MOST_TURNS = { generated: 300, other: 100 };
 const MOST_CHOICES = 2_000;
+/** For so many battles teams are drawn where only they are compared. */
+const TEAMS = 10;
 const PRANKS = ['undo', 'undo', 'rename', 'reseed', 'sheets', 'forfeit', 'tiebreak', 'default', 'move 1'];
 
 /**
@@ -38,6 +40,10 @@ const PRANKS = ['undo', 'undo', 'rename', 'reseed', 'sheets', 'forfeit', 'tiebre
 function play(simulator, spec) {
   const record = new BattleRecord();
   holdStill(simulator, spec);
+  if (spec.kind === 'teams') {
+    drawMany(simulator, spec, record);
+    return record;
+  }
   const matches = [new Match(simulator, spec, record).play()];
   if (spec.kind === 'together') {
     const format = new Random(`companion ${spec.seed}`).pick(COMPANIONS);
@@ -52,6 +58,29 @@ function play(simulator, spec) {
     }
   }
   return record;
+}
+
+/**
+ * Draws teams and plays none of them. One generator draws for all sides of a battle, and keeps in mind what it drew.
+ * @param {Simulator} simulator
+ * @param {Spec} spec
+ * @param {BattleRecord} record
+ */
+function drawMany({ Dex, Teams }, spec, record) {
+  const random = new Random(`teams ${spec.format} ${spec.seed}`);
+  try {
+    const format = Dex.formats.get(Dex.formats.validate(spec.format), true);
+    for (let n = 0; n < TEAMS; n++) {
+      const generator = Teams.getGenerator(format, /** @type {any} */ (drawSeed(random)));
+      for (let side = 0; side < format.playerCount; side++) {
+        record.add('teams', JSON.stringify(generator.getTeam()));
+        record.add('seed', String(/** @type {any} */ (generator).prng?.getSeed()));
+        /** @type {any} */ (generator).setSeed(drawSeed(random));
+      }
+    }
+  } catch (error) {
+    record.add('error', String(error));
+  }
 }
 
 /**
@@ -77,7 +106,8 @@ function fourNumbers(random) {
  */
 function drawSeed(random) {
   const hex = Array.from({ length: 16 }, () => random.below(16).toString(16)).join('');
-  return random.pick([fourNumbers(random), fourNumbers(random), fourNumbers(random), `gen5,${hex}`, `sodium,${hex}${hex}`]);
+  const numbers = fourNumbers(random);
+  return random.pick([numbers, numbers, numbers, `gen5,${hex}`, `sodium,${hex}${hex}`]);
 }
 
 class Match {
@@ -138,9 +168,9 @@ class Match {
    */
   *#playOn(start, policies, most) {
     let game = start;
-    const last = this.choices + most;
+    const last = Math.min(this.choices + most, MOST_CHOICES);
     try {
-      while (!game.battle.ended && game.battle.turn < this.turns && this.choices < last && this.choices < MOST_CHOICES) {
+      while (!game.battle.ended && game.battle.turn < this.turns && this.choices < last) {
         const owing = game.owing();
         if (!owing.length) throw new Error('nobody is asked for anything');
         const id = this.random.pick(owing);

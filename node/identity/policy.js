@@ -151,9 +151,10 @@ class Policy {
       const choice = this.#switch(request, taken, false);
       if (choice) return choice;
     }
-    const open = active.moves.flatMap((/** @type {any} */ move, /** @type {number} */ index) => (move.disabled ? [] : [index]));
+    /** @type {number[]} */
+    const open = [...active.moves.keys()].filter((index) => !active.moves[index].disabled);
     if (!open.length) return this.#switch(request, taken, false) ?? 'default';
-    const index = random.pick(/** @type {number[]} */ (open));
+    const index = random.pick(open);
     const { target, gimmick } = this.#gimmick(active, index, taken);
     const name = random.chance(0.1) ? active.moves[index].id : index + 1;
     return `move ${name}${this.#aim(target, slot)}${gimmick}`;
@@ -203,7 +204,9 @@ class Policy {
  */
 function aims(target, slot, width) {
   const places = Array.from({ length: width }, (_, index) => index);
-  const foes = places.filter((place) => target === 'any' || Math.abs(width - 1 - place - slot) <= 1).map((place) => ` +${place + 1}`);
+  const foes = places
+    .filter((place) => target === 'any' || Math.abs(width - 1 - place - slot) <= 1)
+    .map((place) => ` +${place + 1}`);
   const allies = places
     .filter((place) => place !== slot && (target === 'any' || Math.abs(place - slot) === 1))
     .map((place) => ` -${place + 1}`);

@@ -23,7 +23,8 @@ class Progress {
     if (now - this.shown < (this.stream.isTTY ? BAR_EVERY : LINE_EVERY)) return;
     this.shown = now;
     const rate = done / ((now - this.began) / 1000);
-    const text = `${done}/${this.total} battles, ${rate.toFixed(1)}/s, ${duration((this.total - done) / rate)} left, ${failures} differ`;
+    const left = duration((this.total - done) / rate);
+    const text = `${done}/${this.total} battles, ${rate.toFixed(1)}/s, ${left} left, ${failures} differ`;
     if (!this.stream.isTTY) {
       this.stream.write(`${text}\n`);
       return;

@@ -1,5 +1,5 @@
 'use strict';
-/** All that is compared of a battle, by aspect: lines to read where they differ, and digests of them to find that out. */
+/** All that is compared of a battle, by aspect: lines to read where they differ, and digests that say if they do. */
 
 const { createHash } = require('node:crypto');
 

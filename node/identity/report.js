@@ -71,9 +71,10 @@ function summary(suite, seconds) {
 
 /** @param {import('./coverage').Share[]} shares */
 function coverageText(shares) {
-  const rows = shares.map(({ kind, reached, all }) =>
-    `  ${kind.padEnd(18)}${String(reached).padStart(6)} of ${String(all).padStart(5)}${((100 * reached) / all).toFixed(1).padStart(7)} %`,
-  );
+  const rows = shares.map(({ kind, reached, all }) => {
+    const percent = ((100 * reached) / all).toFixed(1);
+    return `  ${kind.padEnd(18)}${String(reached).padStart(6)} of ${String(all).padStart(5)}${percent.padStart(7)} %`;
+  });
   return ["callbacks of the simulator's data that vanilla reached:", ...rows].join('\n');
 }
 
@@ -81,13 +82,15 @@ function coverageText(shares) {
 function formatsText(plan) {
   /** @type {Map<string, Set<string>>} */
   const teams = new Map();
-  for (const entry of plan.lists.flat()) teams.set(entry.format, (teams.get(entry.format) ?? new Set()).add(entry.teams));
+  for (const { format, teams: kind } of plan.lists.flat()) {
+    teams.set(format, (teams.get(format) ?? new Set()).add(kind));
+  }
   const rows = [...teams].sort().map(([format, names]) => {
     const why = plan.left.get(format);
     return `${format}: ${[...names].join(', ')}${why ? `; draws none: ${why}` : ''}`;
   });
-  const without = [...plan.left].filter(([format]) => !teams.has(format)).map(([format, why]) => `${format}: not played; ${why}`);
-  return [...rows, ...without].join('\n');
+  const without = [...plan.left].filter(([format]) => !teams.has(format));
+  return [...rows, ...without.map(([format, why]) => `${format}: not played; ${why}`)].join('\n');
 }
 
 module.exports = { command, coverageText, failureText, formatsText, summary };

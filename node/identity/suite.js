@@ -9,9 +9,15 @@ const { Pair, turboProcess } = require('./processes');
  * @typedef {import('./processes').Options} Options
  * @typedef {import('./child').Answer} Answer
  * @typedef {import('../turbo/installation').Outcome} Outcome
- * @typedef {{spec: Spec, index: number, since: number, aspects: string[], alone: boolean, text: string, blame: string}} Failure
- *   `alone` says whether it differs in fresh processes too, or only after the battles `since` these began; `blame`
- *   is the patch that makes it differ, if that was asked for
+ *
+ * @typedef {object} Failure
+ * @property {Spec} spec
+ * @property {number} index of the battle in the run
+ * @property {number} since which battle its processes had played
+ * @property {string[]} aspects in which it differs
+ * @property {boolean} alone whether it does so in fresh processes too, or only after the battles before it
+ * @property {string} text where it does
+ * @property {string} blame the patch that makes it differ, if that was asked for
  */
 
 /** Battles for a pair of processes, which then makes room for another: the simulator's caches only grow. */
@@ -19,7 +25,7 @@ const CHUNK = 400;
 /** So many battles lie before a process while it plays, and turbo runs ahead by so many. */
 const WINDOW = 6;
 /** To explain one takes fresh processes; after some, people have enough to look at. */
-const MOST_EXPLAINED = 10;
+const MOST_EXPLAINED = 5;
 /** How long processes that are to end may take to finish what they play, in milliseconds. */
 const LAST_WORDS = 10_000;
 
@@ -37,7 +43,7 @@ class Suite {
     this.failures = [];
     /** What both threw, with a battle to see it in. @type {Map<string, {times: number, spec: Spec}>} */
     this.errors = new Map();
-    /** How many of a format's battles came to an end without an error. @type {Map<string, {played: number, thrown: number}>} */
+    /** How many battles of a format were played, and threw. @type {Map<string, {played: number, thrown: number}>} */
     this.formats = new Map();
     /** @type {Spec[]} */
     this.stuck = [];
@@ -161,7 +167,8 @@ class Suite {
     if (typeof vanilla === 'string' && typeof turbo === 'string') this.stuck.push(spec);
     else if (typeof vanilla !== 'string') this.#count(spec, vanilla);
     const aspects = differences(vanilla, turbo);
-    if (aspects.length) this.#fail({ spec, index, since: index, aspects, alone: true, text: explain(vanilla, turbo), blame: '' });
+    if (!aspects.length) return;
+    this.#fail({ spec, index, since: index, aspects, alone: true, text: explain(vanilla, turbo), blame: '' });
   }
 
   /**

@@ -77,7 +77,8 @@ const known = new WeakMap();
 function everything(dex) {
   let lists = known.get(dex);
   if (!lists) {
-    const there = (/** @type {any} */ thing) => thing.exists && thing.gen <= dex.gen && thing.isNonstandard !== 'Future';
+    const there = (/** @type {any} */ { exists, gen, isNonstandard }) =>
+      exists && gen <= dex.gen && isNonstandard !== 'Future';
     lists = {
       species: dex.species.all().filter(there),
       abilities: dex.abilities.all().filter(there),
