@@ -12,7 +12,8 @@ const REGISTER = path.join(__dirname, '..', 'turbo', 'register.js');
 /** Prints fingerprints of all that is made later, and which files were loaded before anybody asked for it. */
 const SURVEY = `
   const { createHash } = require('node:crypto');
-  const { Dex, Teams, ...others } = require(process.argv[1]);
+  const others = require(process.argv[1]);
+  const { Dex, Teams } = others;
   const print = (value) => createHash('sha1').update(JSON.stringify(value) ?? 'nothing').digest('hex');
   const SETS = ['randomSets', 'randomDoublesSets', 'randomFactorySets', 'randomBSSFactorySets', 'random1v1FactorySets',
     'randomOldGenFactorySets', 'randomDraftFactoryMatchups', 'cachedStatusMoves'];
