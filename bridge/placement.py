@@ -11,14 +11,21 @@ __all__ = ["Limits", "Reading", "backoff", "is_lost", "place", "reason_to_recycl
 
 
 def place(
-    loads: Sequence[int], waiting: int, capacity: int, avoid: Sequence[int | None] = ()
+    loads: Sequence[int],
+    waiting: int,
+    capacity: int,
+    avoid: Sequence[int | None] = (),
+    warmth: Sequence[float] = (),
 ) -> list[int]:
     """Which controller each of the first rooms in line goes to: always the least loaded one.
 
-    `loads` are the rooms on each ready controller. `avoid` names, for those in front, a controller
-    to go to only if there is no other. The answer is shorter than `waiting` when places run out.
+    `loads` are the rooms on each ready controller, and `warmth` says, where it is known, how warm
+    each is: of those that are equally loaded, the warmest comes first. `avoid` names, for those in
+    front, a controller to go to only if there is no other. The answer is shorter than `waiting`
+    when places run out.
     """
     loads = list(loads)
+    warmth = warmth or [1.0] * len(loads)
     placed: list[int] = []
     for number in range(waiting):
         unwanted = avoid[number] if number < len(avoid) else None
@@ -27,7 +34,7 @@ def place(
             free.remove(unwanted)
         if not free:
             break
-        chosen = min(free, key=loads.__getitem__)
+        chosen = min(free, key=lambda index: (loads[index], -warmth[index]))
         loads[chosen] += 1
         placed.append(chosen)
     return placed

@@ -53,9 +53,13 @@ class PoolCounters:
 
 @dataclass(slots=True, eq=False)
 class Berth:
-    """A place in the pool; it outlives the controllers that fill it."""
+    """A place in the pool; it outlives the controllers that fill it.
+
+    `successor` is a controller that warms while the one that it is to replace still works.
+    """
 
     controller: Controller | None = None
+    successor: Controller | None = None
     limits: Limits | None = None
     failures: int = 0
     recycle: str | None = None
@@ -63,7 +67,7 @@ class Berth:
 
 
 class Pool:
-    """A fixed number of berths, each with a warm controller, or with one on its way."""
+    """A fixed number of berths, each with a controller, or with one on its way."""
 
     def __init__(
         self, config: BridgeConfig, runtime: Runtime, trips: RoundTrips, tenant: Tenant
@@ -79,7 +83,9 @@ class Pool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._number = 0
         self._is_up = False
-        self._has_warned = False
+        self._warmed = asyncio.Event()
+        self._has_warned_of_memory = False
+        self._has_warned_of_turbo = False
 
     def __repr__(self) -> str:
         return (
@@ -96,13 +102,25 @@ class Pool:
         ]
 
     def alive(self) -> list[Controller]:
-        """The controllers that run battles: those that take rooms, and those that drain."""
-        controllers = [berth.controller for berth in self._berths if berth.controller]
+        """All of them: those that take rooms, that warm to replace one, and that drain."""
+        holders = [berth.controller for berth in self._berths]
+        successors = [berth.successor for berth in self._berths]
         return [
             controller
-            for controller in (*controllers, *self._draining)
-            if controller.state is not ControllerState.DEAD
+            for controller in (*holders, *successors, *self._draining)
+            if controller is not None and controller.state is not ControllerState.DEAD
         ]
+
+    def warmth(self) -> float:
+        """How warm the pool is as a whole, from 0 to 1; a berth that is empty is cold."""
+        warmths = [controller.vitals.warmth for controller in self.ready()]
+        return sum(warmths) / self._config.pool
+
+    async def warmed(self) -> None:
+        """Waits until every berth has a controller that is warm, or the pool is closed."""
+        while self._is_up and self.warmth() < 1:
+            self._warmed.clear()
+            await self._warmed.wait()
 
     def traffic(self) -> Traffic:
         """What went over all pipes, also those of processes that are gone."""
@@ -127,6 +145,7 @@ class Pool:
     async def close(self) -> None:
         """Ends every process and task."""
         self._is_up = False
+        self._warmed.set()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -135,7 +154,7 @@ class Pool:
     def consider_recycling(self, controller: Controller) -> None:
         """Has a controller replaced, if it has done enough."""
         berth = self._berth_of(controller)
-        if berth is None or berth.limits is None or berth.recycle is not None:
+        if berth is None or berth.limits is None or berth.recycle is not None or berth.successor:
             return
         age = asyncio.get_running_loop().time() - controller.started
         reading = Reading(controller.battles, controller.vitals.rss, age)
@@ -156,11 +175,18 @@ class Pool:
             failure.__cause__ = error
             self._tenant.pool_failed(failure)
 
+    def _on_beat(self, controller: Controller) -> None:
+        self._warmed.set()
+        for berth in self._berths:
+            if berth.successor is controller:
+                berth.attention.set()
+        self.consider_recycling(controller)
+
     def _berth_of(self, controller: Controller) -> Berth | None:
         return next((berth for berth in self._berths if berth.controller is controller), None)
 
     async def _keep(self, berth: Berth) -> None:
-        """Replaces the berth's controller by a warm one when it died, or is due."""
+        """Replaces the berth's controller: at once when it died, by a warm one when it is due."""
         while True:
             await berth.attention.wait()
             berth.attention.clear()
@@ -178,10 +204,26 @@ class Pool:
                 self._recycle(former, reason)
 
     async def _fill(self, berth: Berth, progress: Progress | None = None) -> None:
-        controller = None
-        while controller is None:
+        controller = await self._come_up(berth)
+        while not await self._warm(berth, controller):
+            berth.failures += 1
+            await asyncio.sleep(backoff(berth.failures, self._config))
+            controller = await self._come_up(berth)
+        berth.failures = 0
+        # Whatever was asked for meanwhile was meant for the former one.
+        berth.recycle = None
+        berth.controller, berth.successor = controller, None
+        berth.limits = self._draw_limits(controller)
+        controller.admit()
+        self._warmed.set()
+        if progress is not None:
+            progress(f"{len(self.ready())} of {self._config.pool} controllers are ready")
+        self._tenant.controller_ready()
+
+    async def _come_up(self, berth: Berth) -> Controller:
+        while True:
             try:
-                controller = await self._start_controller()
+                return await self._start_controller()
             except BridgeError:
                 self.counters.failed_starts += 1
                 berth.failures += 1
@@ -190,22 +232,39 @@ class Pool:
                 if not self._is_up or given_up:
                     raise
                 await asyncio.sleep(backoff(berth.failures, self._config))
-        berth.failures = 0
-        # Whatever was asked for meanwhile was meant for the former one.
-        berth.recycle = None
-        berth.controller = controller
-        berth.limits = self._draw_limits(controller)
-        if progress is not None:
-            progress(f"{len(self.ready())} of {self._config.pool} controllers are warm")
-        self._tenant.controller_ready()
+
+    async def _warm(self, berth: Berth, newcomer: Controller) -> bool:
+        """Lets a newcomer warm for as long as the one that it is to replace works.
+
+        Returns whether it is there to be used: as warm as it could become, or dead.
+        """
+        berth.successor = newcomer
+        former = berth.controller
+
+        def may_warm() -> bool:
+            return (
+                former is not None
+                and former.state is ControllerState.READY
+                and newcomer.state is ControllerState.WARMING
+                and newcomer.vitals.warmth < 1
+            )
+
+        try:
+            async with asyncio.timeout(self._config.start_timeout):
+                while may_warm():
+                    berth.attention.clear()
+                    await berth.attention.wait()
+        except TimeoutError:
+            log.warning("a controller is used before it is warm", pid=newcomer.pid)
+        return newcomer.state is ControllerState.WARMING
 
     def _draw_limits(self, controller: Controller) -> Limits:
         """How much a fresh controller may do; its memory is limited only if it starts out below."""
         limits = Limits.draw(self._config, random.random())
         if not limits.memory or controller.vitals.rss < limits.memory:
             return limits
-        if not self._has_warned:
-            self._has_warned = True
+        if not self._has_warned_of_memory:
+            self._has_warned_of_memory = True
             log.warning(
                 "recycle_memory_mb is less than a fresh process uses, and is passed over",
                 recycle_memory_mb=self._config.recycle_memory_mb,
@@ -220,12 +279,23 @@ class Pool:
             self._config,
             self._runtime,
             trips=self._trips,
-            on_beat=self.consider_recycling,
+            on_beat=self._on_beat,
             on_death=self._on_death,
         )
         self.counters.starts += 1
         await controller.start()
+        self._warn_of_turbo(controller)
         return controller
+
+    def _warn_of_turbo(self, controller: Controller) -> None:
+        """Says once what turbo leaves to vanilla: all controllers load the same simulator."""
+        found = controller.identity
+        is_whole = found.turbo and not found.left
+        if is_whole or not self._config.turbo or self._has_warned_of_turbo:
+            return
+        self._has_warned_of_turbo = True
+        fact = "turbo leaves parts to vanilla" if found.turbo else "the simulator is without turbo"
+        log.warning(fact, simulator=found.simulator, left=found.left)
 
     def _recycle(self, controller: Controller, reason: str) -> None:
         log.info("recycling", pid=controller.pid, reason=reason, rooms=len(controller.rooms))
@@ -249,6 +319,7 @@ class Pool:
         self._gone.add(controller.traffic)
         if not death.expected:
             self.counters.deaths += 1
-        if (berth := self._berth_of(controller)) is not None:
-            berth.attention.set()
+        for berth in self._berths:
+            if controller in (berth.controller, berth.successor):
+                berth.attention.set()
         self._tenant.controller_died(controller, death)

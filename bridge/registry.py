@@ -63,7 +63,7 @@ class Counters:
 
 
 class ControllerRegistry:
-    """A pool of warm Node processes that run battles.
+    """A pool of Node processes that run battles, and are kept warm.
 
     >>> async with ControllerRegistry(pool=8) as registry:
     ...     room = await registry.open("gen9randombattle", seed=7)
@@ -187,6 +187,13 @@ class ControllerRegistry:
             self._closing = asyncio.create_task(self._close())
         return self._closing
 
+    async def warmed(self) -> None:
+        """Waits until all controllers are warm; battles need not wait for that."""
+        self._require_open()
+        assert self._pool is not None
+        await self._pool.warmed()
+        self._require_open()
+
     async def set_timing(self, on: bool) -> None:
         """Switches the timing of round trips on or off, while battles go on."""
         self.trips.switch(on)
@@ -290,7 +297,7 @@ class ControllerRegistry:
         p2: str | Player = "Player 2",
         timeout: float | None = None,
     ) -> BattleRoom:
-        """Starts a battle on the least loaded controller.
+        """Starts a battle on the least loaded controller, the warmest of several.
 
         A seed, a number or one in the simulator's own notation, decides the whole battle with its
         random teams. `p1` and `p2` are names, or Players with a team (packed or export text).
@@ -392,7 +399,8 @@ class ControllerRegistry:
         loads = [controller.load for controller in ready]
         avoid = [ready.index(r.avoid) if r.avoid in ready else None for r in self._moving]
         waiting = len(self._moving) + len(self._waiting)
-        for index in place(loads, waiting, self.config.rooms_per_controller, avoid):
+        warmth = [controller.vitals.warmth for controller in ready]
+        for index in place(loads, waiting, self.config.rooms_per_controller, avoid, warmth):
             controller = ready[index]
             if self._moving:
                 room = self._moving.popleft()
@@ -548,6 +556,7 @@ class ControllerRegistry:
             "pool": {
                 "size": self.config.pool,
                 "ready": len(self._ready()),
+                "warmth": pool.warmth() if pool else 0.0,
                 "rooms": len(self._rooms),
                 "moving": len(self._moving),
                 "waiting": len(self._waiting),
@@ -578,6 +587,8 @@ def _describe(controller: Controller) -> dict[str, Any]:
         "node": controller.identity.node,
         "simulator": controller.identity.simulator,
         "turbo": controller.identity.turbo,
+        "left": controller.identity.left,
+        "warm": list(controller.vitals.warm),
     }
 
 

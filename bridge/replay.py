@@ -1,7 +1,7 @@
 """Plays an input log again; `python -m bridge.replay FILE` shows whether it breaks Node.
 
-Reads the logs of poisoned battles, and any other log in the simulator's input language that has a
-seed.
+With `--no-turbo` it shows whether the simulator as it comes breaks too. Reads the logs of poisoned
+battles, and any other log in the simulator's input language that has a seed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+from .config import BridgeConfig, load_config
 from .errors import BattlePoisoned, BridgeError
 from .journal import Journal
 from .registry import ControllerRegistry
@@ -36,10 +37,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bridge.replay", description=__doc__)
     parser.add_argument("file", type=Path, help="an input log")
     parser.add_argument("--config", type=Path, help="settings of the registry, as YAML")
+    parser.add_argument(
+        "--turbo",
+        action=argparse.BooleanOptionalAction,
+        help="whether with the faster simulator, whatever the settings say",
+    )
     options = parser.parse_args()
     try:
         journal = Journal.from_input_log(options.file.read_text(encoding="utf-8"))
-        print(asyncio.run(_replay_once(journal, options.config)))
+        print(asyncio.run(_replay_once(journal, options.config, options.turbo)))
     except BattlePoisoned as error:
         print(error)
         return 1
@@ -49,8 +55,10 @@ def main() -> int:
     return 0
 
 
-async def _replay_once(journal: Journal, config: Path | None) -> str:
-    async with ControllerRegistry(config, pool=1, warmup_battles=0) as registry:
+async def _replay_once(journal: Journal, config: Path | None, turbo: bool | None) -> str:
+    base = load_config(config) if config else BridgeConfig()
+    settings = base.replace(pool=1, warmup_battles=0, turbo=base.turbo if turbo is None else turbo)
+    async with ControllerRegistry(settings) as registry:
         return await replay(journal, registry)
 
 

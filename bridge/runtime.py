@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import filelock
-import platformdirs
 
 from .errors import InstallationFailed
+from .machine import cache_folder
 
 __all__ = ["Runtime", "find_node", "find_runtime"]
 
@@ -223,7 +223,7 @@ def _find_simulator(node: Node, side: Path, progress: Progress) -> Path:
     beside = _simulator_in(side, wanted)
     if beside is not None:
         return beside
-    home = _cache_folder() / f"simulator-{_lock_hash(side)}"
+    home = cache_folder() / f"simulator-{_lock_hash(side)}"
     # A folder of this name was complete when it was renamed, so the look needs no lock.
     return _simulator_in(home, wanted) or _install_once(node, side, home, wanted, progress)
 
@@ -236,11 +236,6 @@ def _pinned_version(side: Path) -> str:
 
 def _lock_hash(side: Path) -> str:
     return hashlib.sha256((side / "package-lock.json").read_bytes()).hexdigest()[:16]
-
-
-def _cache_folder() -> Path:
-    chosen = os.environ.get("MAPLE_CACHE")
-    return Path(chosen).expanduser().absolute() if chosen else platformdirs.user_cache_path("maple")
 
 
 def _simulator_in(folder: Path, wanted: str) -> Path | None:

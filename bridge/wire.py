@@ -42,6 +42,8 @@ class Hello(Struct, gc=False):
     node: str
     simulator: str
     turbo: bool
+    left: list[str]
+    """What turbo leaves to vanilla, and why."""
     pid: int
 
 
@@ -85,6 +87,8 @@ class Frame(Struct, gc=False):
     rss: int | None = None
     heap: int | None = None
     cpu: float | None = None
+    warm: tuple[int, int] | None = None
+    """Battles of the warm-up that are played, and how many there are to be."""
     hello: Hello | None = None
 
 

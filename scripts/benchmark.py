@@ -11,10 +11,10 @@ import sys
 from rich.console import Console
 
 from bridge.arguments import at_least_one, output_file
-from bridge.benchmarks.machine import describe_machine
+from bridge.benchmarks.machine import describe_machine, find_patches
 from bridge.benchmarks.render import render
-from bridge.benchmarks.rows import FULL, QUICK, ROWS
-from bridge.benchmarks.run import Outcome, run
+from bridge.benchmarks.rows import FULL, QUICK, ROWS, Plan, patch_rows
+from bridge.benchmarks.run import Outcome, run, run_cold
 from bridge.errors import BridgeError
 from bridge.runtime import find_runtime
 
@@ -22,39 +22,47 @@ EPILOG = """\
 rows:
 {rows}
 
+further tables:
+{tables}
+
 Samples of the rows of a group are taken in turns; a comparison is the median of the ratios of
 neighbouring samples. CPU time is counted beside wall time, because other work on the machine
 disturbs it less.
 
 examples:
-  scripts/benchmark.py                      everything, about three quarters of an hour on two cores
-  scripts/benchmark.py --quick              the same with fewer and shorter samples, a few minutes
+  scripts/benchmark.py                      all but patches, almost an hour on two cores
+  scripts/benchmark.py --quick              the same with fewer and shorter samples, ten minutes
+  scripts/benchmark.py --only simulator     what turbo gains in each generation, ten minutes
   scripts/benchmark.py --only limit,pool    what the bridge costs over the bare simulator
+  scripts/benchmark.py --no-turbo           rows without turbo, unless they are about it
   scripts/benchmark.py --json bench.json    write rows, spreads and all samples beside the table
 """
 
 
+TABLES = {
+    "rows": "all of the above",
+    "simulator": "the simulator by itself, vanilla beside turbo, all generations and doubles",
+    "cold": "a controller from cold to its first answer, vanilla beside turbo",
+    "patches": "the simulator with the first patch of turbo, the first two, and so on",
+}
+
+
 def main() -> int:
     options = parse_arguments()
-    plan = QUICK if options.quick else FULL
-    changes = {
-        name: getattr(options, name)
-        for name in ("repeats", "battles", "warmup", "pool", "rooms", "format")
-        if getattr(options, name) is not None
-    }
-    if options.repeats is not None:
-        changes["fine_repeats"] = options.repeats
-    if options.battles is not None:
-        changes["fine_battles"] = options.battles
     console = Console(stderr=True, log_path=False)
     try:
         runtime = find_runtime(progress=console.log)
+        patches = find_patches(runtime)
     except BridgeError as error:
         return fail(error)
-    rows = {name: spec for name, spec in ROWS.items() if name in options.only}
-    outcome = Outcome(describe_machine(runtime), dataclasses.replace(plan, **changes), rows)
+    rows = {name: spec for name, spec in ROWS.items() if {name, spec.table} & set(options.only)}
+    if "patches" in options.only:
+        rows |= patch_rows([patch.name for patch in patches if patch.on])
+    outcome = Outcome(describe_machine(runtime, patches), plan_of(options), rows)
     status = 0
     try:
+        if "cold" in options.only:
+            run_cold(outcome, runtime, console.log)
         run(outcome, runtime, console.log)
     except KeyboardInterrupt:
         print("benchmark: interrupted; this is what was measured until now", file=sys.stderr)
@@ -71,24 +79,45 @@ def main() -> int:
     return status
 
 
+def plan_of(options: argparse.Namespace) -> Plan:
+    given = {
+        "repeats": ("repeats", "fine_repeats", "simulator_repeats", "cold_samples"),
+        "battles": ("battles", "fine_battles", "simulator_battles"),
+        "warmup": ("warmup", "simulator_warmup"),
+        **{name: (name,) for name in ("turbo", "pool", "rooms", "format")},
+    }
+    changes = {
+        name: getattr(options, option)
+        for option, names in given.items()
+        for name in names
+        if getattr(options, option) is not None
+    }
+    return dataclasses.replace(QUICK if options.quick else FULL, **changes)
+
+
 def fail(reason: object) -> int:
     print(f"benchmark: {reason}", file=sys.stderr)
     return 1
 
 
 def parse_arguments() -> argparse.Namespace:
-    rows = "\n".join(f"  {name:20} {spec.description}" for name, spec in ROWS.items())
+    described = {name: spec.description for name, spec in ROWS.items() if spec.table == "rows"}
+    rows, tables = (
+        "\n".join(f"  {name:22} {text}" for name, text in texts.items())
+        for texts in (described, TABLES)
+    )
     parser = argparse.ArgumentParser(
         description=__doc__,
-        epilog=EPILOG.format(rows=rows),
+        epilog=EPILOG.format(rows=rows, tables=tables),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--only",
         type=row_names,
-        default=list(ROWS),
+        default=["rows", "simulator", "cold"],
         metavar="ROW,ROW",
-        help="measure these rows and no others",
+        help="measure these rows or tables and no others; "
+        "FORMAT and FORMAT_vanilla are rows of the simulator's",
     )
     parser.add_argument("--quick", action="store_true", help="fewer and shorter samples")
     parser.add_argument(
@@ -109,6 +138,11 @@ def parse_arguments() -> argparse.Namespace:
         type=at_least_one,
         help=f"battles of each Node process before the first sample ({FULL.warmup})",
     )
+    parser.add_argument(
+        "--turbo",
+        action=argparse.BooleanOptionalAction,
+        help="whether rows that do not say so themselves run with turbo, which is the default",
+    )
     parser.add_argument("--pool", type=at_least_one, help="controllers of the pool (one per core)")
     parser.add_argument(
         "--rooms", type=at_least_one, help=f"battles in flight on the pool ({FULL.rooms})"
@@ -119,9 +153,10 @@ def parse_arguments() -> argparse.Namespace:
 
 def row_names(text: str) -> list[str]:
     names = text.split(",")
+    known = [*TABLES, *ROWS]
     for name in names:
-        if name not in ROWS:
-            raise argparse.ArgumentTypeError(f"no row {name!r}; there are {', '.join(ROWS)}")
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"no row {name!r}; there are {', '.join(known)}")
     return names
 
 

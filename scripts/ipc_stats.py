@@ -40,6 +40,8 @@ examples:
       more rooms a controller: larger batches, longer waits
   scripts/ipc_stats.py --format gen1randombattle --html gen1.html
       another generation, and a page with charts
+  scripts/ipc_stats.py --no-turbo
+      the same with the simulator as it comes
   scripts/ipc_stats.py --attach http://127.0.0.1:8000
       watch `python -m bridge.serve` until Ctrl-C, then print the whole report
   scripts/ipc_stats.py --attach 127.0.0.1:8000 --duration 60 --json minute.json
@@ -51,7 +53,7 @@ went well, 1 after an error, 2 for wrong arguments, 130 for a run that was inter
 """
 POOL = 4
 DEFAULTS = {"battles": 200, "rooms": 32, "format": "gen9randombattle", "seed": 0}
-RUN_ONLY = (*DEFAULTS, "pool", "config")
+RUN_ONLY = (*DEFAULTS, "pool", "turbo", "config")
 ATTACH_ONLY = ("duration", "count")
 
 
@@ -86,8 +88,8 @@ async def measure(options: argparse.Namespace, output: Console) -> Report:
                     options.attach, schedule, onlooker=onlooker, stop=stop, command=command
                 )
         config = load_config(options.config) if options.config else BridgeConfig(pool=POOL)
-        if options.pool is not None:
-            config = config.replace(pool=options.pool)
+        given = {name: getattr(options, name) for name in ("pool", "turbo")}
+        config = config.replace(**{name: v for name, v in given.items() if v is not None})
         workload = Workload(options.battles, options.rooms, options.format, options.seed)
         with watcher_for(Console(stderr=True), workload.battles) as watcher:
             return await measure_battles(
@@ -146,6 +148,11 @@ def parse_arguments() -> argparse.Namespace:
         "--pool",
         type=at_least_one,
         help="controllers to play them on (4; with --config what that says, or one a core)",
+    )
+    run.add_argument(
+        "--turbo",
+        action=argparse.BooleanOptionalAction,
+        help="whether with the faster simulator, which is the default",
     )
     run.add_argument("--format", help="a format with random teams (gen9randombattle)")
     run.add_argument(

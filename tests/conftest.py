@@ -24,6 +24,14 @@ LOOPS: dict[str, LoopFactory] = {
 }
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keeps what tests leave in a cache out of the user's; they share one, as processes do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MAPLE_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+        yield
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> BridgeConfig:
     """One controller that is not warmed up, and whatever waits does not wait for long."""

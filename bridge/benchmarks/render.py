@@ -3,37 +3,66 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterator
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from .run import Comparison, Outcome, Target
-from .sample import Sample
+from .cold import ColdStarts
+from .rows import patch_row
+from .run import Bound, Comparison, Duel, Outcome
+from .sample import Sample, ratio
 
 __all__ = ["render"]
 
 
 def render(outcome: Outcome, console: Console) -> None:
-    """The machine, the rows and the comparisons."""
-    plan = outcome.plan
+    """The machine, the rows and the comparisons, and the tables of the simulator by itself."""
     console.print(", ".join(f"{name} {value}" for name, value in outcome.machine.items() if value))
-    console.print(
-        f"{plan.format}, medians of samples of {plan.battles} battles (process_per_battle: "
-        f"{plan.slow_battles}, timing: {plan.fine_battles}) or {plan.seconds:g} s (rooms); "
-        f"pool of {plan.pool} with {plan.rooms} battles in flight"
-    )
-    if best := outcome.notes.get("showdown_websocket"):
-        console.print(
-            f"showdown_websocket: the best of all settings tried is {best['simulator_processes']} "
-            f"simulator processes and {best['concurrency']} battles in flight"
-        )
-    console.print(_rows(outcome))
+    for part in _parts(outcome):
+        console.print(part)
+
+
+def _parts(outcome: Outcome) -> Iterator[str | Table]:
+    if outcome.measured("rows"):
+        yield _explanation(outcome)
+        yield _rows(outcome)
     if comparisons := outcome.comparisons():
-        console.print(_comparisons(comparisons))
+        yield _comparisons(comparisons)
     if per_room := outcome.memory_per_room():
         figures = ", ".join(f"{value / 1024:.0f} KiB in {side}" for side, value in per_room.items())
-        console.print(f"memory per open room: {figures}")
+        yield f"memory per open room: {figures}"
+    if outcome.cold is not None:
+        yield f"a controller from cold, medians of {len(outcome.cold.turbo['answer'])} starts each"
+        yield _cold(outcome.cold)
+    if duels := outcome.duels():
+        plan = outcome.plan
+        yield (
+            f"the simulator by itself, medians of {plan.simulator_repeats} samples of "
+            f"{plan.simulator_battles} battles, vanilla and turbo in turns"
+        )
+        yield _simulator(duels, outcome)
+    if patched := outcome.measured("patches"):
+        yield "how many times less CPU time than vanilla, with each patch and those above it"
+        yield _patches(dict(patched))
+
+
+def _explanation(outcome: Outcome) -> str:
+    plan = outcome.plan
+    text = (
+        f"{plan.format}, medians of samples of {plan.battles} battles (process_per_battle: "
+        f"{plan.slow_battles}, timing: {plan.fine_battles}) or {plan.seconds:g} s (rooms); "
+        f"pool of {plan.pool} with {plan.rooms} battles in flight; "
+        f"{'turbo' if plan.turbo else 'vanilla'} but for rows that say otherwise"
+    )
+    if best := outcome.notes.get("showdown_websocket"):
+        text += (
+            f"\nshowdown_websocket: the best of all settings tried is "
+            f"{best['simulator_processes']} simulator processes and {best['concurrency']} battles "
+            "in flight"
+        )
+    return text
 
 
 def _table(*words: str, figures: tuple[str, ...]) -> Table:
@@ -56,7 +85,7 @@ def _rows(outcome: Outcome) -> Table:
             "memory MB",
         ),
     )
-    for name, samples in outcome.measured():
+    for name, samples in outcome.measured("rows"):
         table.add_row(name, outcome.rows[name].description, str(len(samples)), *_figures(samples))
     return table
 
@@ -75,21 +104,93 @@ def _comparisons(comparisons: list[Comparison]) -> Table:
     return table
 
 
-def _bound(target: Target) -> str:
+def _cold(cold: ColdStarts) -> Table:
+    table = _table(
+        "until", figures=("vanilla ms", "turbo ms", "vanilla / turbo", "lowest to highest")
+    )
+    names = {"hello": "it greets", "answer": "its first battle is open", "cpu": "then, CPU time"}
+    for moment, name in names.items():
+        gain = cold.gain(moment)
+        table.add_row(
+            name,
+            f"{statistics.median(cold.vanilla[moment]):.0f}",
+            f"{statistics.median(cold.turbo[moment]):.0f}",
+            f"{gain.median:.2f}",
+            f"{gain.low:.2f} to {gain.high:.2f}",
+        )
+    return table
+
+
+def _simulator(duels: list[Duel], outcome: Outcome) -> Table:
+    table = _table(
+        "format",
+        figures=(
+            "vanilla CPU ms/battle",
+            "turbo CPU ms/battle",
+            "vanilla / turbo",
+            "lowest to highest",
+            "target",
+            "vanilla MB",
+            "turbo MB",
+            "result",
+        ),
+    )
+    for duel in duels:
+        vanilla, turbo = (outcome.samples[f"{duel.format}{end}"] for end in ("_vanilla", ""))
+        gain = duel.cpu.measured
+        table.add_row(
+            duel.format,
+            *(_median(samples, "node_cpu_ms_per_battle", 1) for samples in (vanilla, turbo)),
+            f"{gain.median:.2f}",
+            f"{gain.low:.2f} to {gain.high:.2f}",
+            _bound(duel.cpu.target),
+            *(_median(samples, "node_memory", 0, 1e-6) for samples in (vanilla, turbo)),
+            _verdict(duel),
+        )
+    return table
+
+
+def _verdict(duel: Duel) -> str:
+    missed = [
+        name
+        for name, comparison in (("CPU", duel.cpu), ("memory", duel.memory))
+        if not comparison.is_reached
+    ]
+    return f"missed: {', '.join(missed)}" if missed else "reached"
+
+
+def _patches(samples: dict[str, list[Sample]]) -> Table:
+    formats = list(dict.fromkeys(name.partition(":")[0] for name in samples))
+    table = _table("patch", figures=tuple(formats))
+    steps = dict.fromkeys(name.partition(":")[2] for name in samples)
+    for patch in steps:
+        table.add_row(patch, *(_gain(samples, name, patch) for name in formats))
+    return table
+
+
+def _gain(samples: dict[str, list[Sample]], format: str, patch: str) -> str:
+    vanilla, patched = samples.get(patch_row(format, None)), samples.get(f"{format}:{patch}")
+    if not vanilla or not patched:
+        return ""
+    return f"{ratio(vanilla, patched, lambda s: s.node_cpu_ms_per_battle).median:.2f}"
+
+
+def _bound(target: Bound) -> str:
     if target.limit is None:
         return ""
     return f"at {'least' if target.at_least else 'most'} {target.limit:g}"
 
 
 def _figures(samples: list[Sample]) -> list[str]:
-    def median(name: str, digits: int, scale: float = 1.0) -> str:
-        value = statistics.median(getattr(sample, name) for sample in samples)
-        return f"{value * scale:.{digits}f}"
-
     return [
-        median("battles_per_s", 1),
-        median("decisions_per_s", 0),
-        median("python_cpu_ms_per_decision", 3),
-        median("node_cpu_ms_per_decision", 3),
-        median("memory", 0, 1e-6),
+        _median(samples, "battles_per_s", 1),
+        _median(samples, "decisions_per_s", 0),
+        _median(samples, "python_cpu_ms_per_decision", 3),
+        _median(samples, "node_cpu_ms_per_decision", 3),
+        _median(samples, "memory", 0, 1e-6),
     ]
+
+
+def _median(samples: list[Sample], figure: str, digits: int, scale: float = 1.0) -> str:
+    value = statistics.median(getattr(sample, figure) for sample in samples)
+    return f"{value * scale:.{digits}f}"

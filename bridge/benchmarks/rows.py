@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..machine import cpu_count
@@ -18,7 +19,20 @@ from .sample import Sample, together
 from .showdown_server import ServerSettings, ShowdownServer, measure_showdown, play_in_own_process
 from .workers import WARM_UP_SEED, battle_specs, describe_runtime
 
-__all__ = ["FULL", "QUICK", "ROWS", "Plan", "RowSpec", "Source", "steady_row"]
+__all__ = [
+    "FULL",
+    "PATCH_FORMATS",
+    "QUICK",
+    "ROWS",
+    "SIMULATOR_FORMATS",
+    "Plan",
+    "RowSpec",
+    "Source",
+    "patch_row",
+    "patch_rows",
+    "simulator_rows",
+    "steady_row",
+]
 
 _STEADY_POOL = 4
 
@@ -37,6 +51,9 @@ class Plan:
     `lead_in` is how many it plays, uncounted, at the start of each sample. A process that waits for
     its turn cools: V8 gives back memory and drops what it has compiled, and the next battles cost
     up to thrice as much.
+
+    The rows of the simulator by itself take samples of their own size; they need no lead-in, since
+    only two of them take turns. `turbo` says whether rows run with it that do not say themselves.
     """
 
     repeats: int
@@ -50,14 +67,19 @@ class Plan:
     simulator_processes: tuple[int, ...]
     concurrencies: tuple[int, ...]
     search_battles: int
+    simulator_repeats: int
+    simulator_battles: int
+    simulator_warmup: int
+    cold_samples: int
+    turbo: bool = True
     format: str = "gen9randombattle"
     pool: int = field(default_factory=cpu_count)
     rooms: int = 16
 
 
 FULL = Plan(
-    repeats=17,
-    fine_repeats=61,
+    repeats=13,
+    fine_repeats=51,
     battles=100,
     fine_battles=35,
     slow_battles=8,
@@ -65,8 +87,12 @@ FULL = Plan(
     lead_in=30,
     seconds=2.0,
     simulator_processes=(1, 2, 4),
-    concurrencies=(4, 20, 50),
+    concurrencies=(20, 50, 100),
     search_battles=60,
+    simulator_repeats=11,
+    simulator_battles=20,
+    simulator_warmup=200,
+    cold_samples=15,
 )
 QUICK = Plan(
     repeats=3,
@@ -78,8 +104,12 @@ QUICK = Plan(
     lead_in=20,
     seconds=2.0,
     simulator_processes=(1, 2, 4),
-    concurrencies=(10, 30),
+    concurrencies=(20, 50),
     search_battles=30,
+    simulator_repeats=3,
+    simulator_battles=10,
+    simulator_warmup=60,
+    cold_samples=3,
 )
 
 
@@ -98,35 +128,72 @@ class Source:
 Start = Callable[[Runtime, Plan], AbstractContextManager[Source]]
 
 
-@contextmanager
-def start_limits(runtime: Runtime, plan: Plan, row: str, processes: int) -> Iterator[Source]:
-    """The same battles inside Node processes that share them, with no IPC."""
-    script = runtime.entry.parent / "bench" / "limit.js"
-    command = [str(runtime.node), str(script), f"--simulator={runtime.simulator}"]
-    with ExitStack() as stack:
-        children = [stack.enter_context(Child(command)) for _ in range(processes)]
-        threads = stack.enter_context(ThreadPoolExecutor(processes))
+@dataclass(frozen=True, slots=True)
+class Bare:
+    """Node processes that run the simulator with no IPC, and share the battles of a sample.
 
-        def play(battles: int, first_seed: int) -> Sample:
-            specs = battle_specs(Workload(battles, 1, plan.format, first_seed))
-            shares = [specs[number::processes] for number in range(processes)]
-            answers = threads.map(lambda child, own: child.order(battles=own), children, shares)
-            return together([Sample(python_cpu=0.0, python_memory=0, **a) for [a] in answers])
+    `turbo` is None for the simulator as it comes, or else the patches that are left out.
+    """
 
-        def sample(number: int) -> dict[str, Sample]:
-            play(plan.lead_in * processes, WARM_UP_SEED)
-            return {row: play(plan.battles, number * plan.battles)}
+    row: str
+    format: str
+    battles: int
+    warmup: int
+    lead_in: int = 0
+    processes: int = 1
+    turbo: tuple[str, ...] | None = None
 
-        play(plan.warmup * processes, WARM_UP_SEED)
-        yield Source(sample)
+    def command(self, runtime: Runtime) -> list[str]:
+        script = runtime.entry.parent / "bench" / "limit.js"
+        turbo = [] if self.turbo is None else ["--turbo", f"--off={','.join(self.turbo)}"]
+        return [str(runtime.node), str(script), f"--simulator={runtime.simulator}", *turbo]
+
+    @contextmanager
+    def start(self, runtime: Runtime) -> Iterator[Source]:
+        processes = self.processes
+        with ExitStack() as stack:
+            command = self.command(runtime)
+            children = [stack.enter_context(Child(command)) for _ in range(processes)]
+            threads = stack.enter_context(ThreadPoolExecutor(processes))
+
+            def play(battles: int, first_seed: int) -> Sample:
+                specs = battle_specs(Workload(battles, 1, self.format, first_seed))
+                shares = [specs[number::processes] for number in range(processes)]
+                answers = threads.map(lambda child, own: child.order(battles=own), children, shares)
+                return together([Sample(python_cpu=0.0, python_memory=0, **a) for [a] in answers])
+
+            def sample(number: int) -> dict[str, Sample]:
+                if self.lead_in:
+                    play(self.lead_in * processes, WARM_UP_SEED)
+                return {self.row: play(self.battles, number * self.battles)}
+
+            play(self.warmup * processes, WARM_UP_SEED)
+            yield Source(sample)
 
 
-def start_limit(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
-    return start_limits(runtime, plan, "limit", 1)
+def start_limit(
+    runtime: Runtime,
+    plan: Plan,
+    row: str = "limit",
+    *,
+    per_core: bool = False,
+    turbo: bool | None = None,
+) -> AbstractContextManager[Source]:
+    """The battles of the pool inside Node processes, with no IPC."""
+    bare = Bare(
+        row,
+        plan.format,
+        plan.battles,
+        plan.warmup,
+        plan.lead_in,
+        processes=plan.pool if per_core else 1,
+        turbo=() if _with_turbo(plan, turbo) else None,
+    )
+    return bare.start(runtime)
 
 
-def start_limit_per_core(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
-    return start_limits(runtime, plan, "limit_per_core", plan.pool)
+def _with_turbo(plan: Plan, turbo: bool | None) -> bool:
+    return plan.turbo if turbo is None else turbo
 
 
 @contextmanager
@@ -163,30 +230,36 @@ def start_process_per_battle(runtime: Runtime, plan: Plan) -> AbstractContextMan
     )
 
 
-def start_pool(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
+def start_pool(
+    runtime: Runtime, plan: Plan, row: str = "pool", *, turbo: bool | None = None
+) -> AbstractContextManager[Source]:
     return start_worker(
         runtime,
         "pool",
-        "pool",
+        row,
         pool=plan.pool,
         rooms=plan.rooms,
         format=plan.format,
         warmup=plan.warmup * plan.pool,
         lead_in=plan.lead_in * plan.pool,
+        turbo=_with_turbo(plan, turbo),
         order=lambda number: {"battles": plan.battles, "first_seed": number * plan.battles},
     )
 
 
-def start_timing(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
+def start_timing(
+    runtime: Runtime, plan: Plan, suffix: str = "", *, turbo: bool | None = None
+) -> AbstractContextManager[Source]:
     return start_worker(
         runtime,
         "timing",
-        "pool_timed",
-        "pool_untimed",
+        f"pool_timed{suffix}",
+        f"pool_untimed{suffix}",
         pool=plan.pool,
         rooms=plan.rooms,
         format=plan.format,
         warmup=plan.warmup * plan.pool,
+        turbo=_with_turbo(plan, turbo),
         order=lambda _number: {"battles": plan.fine_battles},
     )
 
@@ -222,21 +295,27 @@ def start_showdown_websocket(runtime: Runtime, plan: Plan) -> Iterator[Source]:
             "simulator_processes": best.simulator_processes,
             "concurrency": best.concurrency,
         }
-        yield Source(lambda _number: {row: play(plan.battles)}, notes={row: found})
+        # With fewer, most of a sample would be battles that are begun or ended together.
+        battles = max(plan.battles, 2 * best.concurrency)
+        yield Source(lambda _number: {row: play(battles)}, notes={row: found})
 
 
 @dataclass(frozen=True, slots=True)
 class RowSpec:
     """A row by its fixed name: what it is, and where its samples come from.
 
-    Rows of a group are measured in turns. Those that are closer to each other than the moods of a
-    machine take many short samples.
+    Rows of a group are measured in turns. `repeats` names the number of the plan that says how
+    often: those that are closer to each other than the moods of a machine take many short samples.
+    `table` is where the row is shown. If rows of a group are `alike`, they play the same battles,
+    and it is an error if these do not come out the same.
     """
 
     description: str
     start: Start
     group: str = "throughput"
-    is_fine: bool = False
+    repeats: str = "repeats"
+    table: str = "rows"
+    alike: bool = False
 
 
 def steady_row(rooms: int) -> RowSpec:
@@ -251,23 +330,100 @@ def steady_row(rooms: int) -> RowSpec:
             rooms=rooms,
             format=plan.format,
             warmup=plan.warmup,
+            turbo=plan.turbo,
             order=lambda _number: {"seconds": plan.seconds},
         )
 
     description = f"{rooms:,} open rooms on {_STEADY_POOL} controllers"
-    return RowSpec(description, start, "rooms", is_fine=True)
+    return RowSpec(description, start, "rooms", "fine_repeats")
 
 
-# In the order in which they are measured: the pool is in the middle of what it is compared with, so
-# that little time passes between the two.
+def simulator_rows(format: str) -> dict[str, RowSpec]:
+    """The simulator by itself in a format: as it comes, and with turbo."""
+
+    def row(name: str, description: str, turbo: tuple[str, ...] | None) -> RowSpec:
+        def start(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
+            battles, warmup = plan.simulator_battles, plan.simulator_warmup
+            return Bare(name, format, battles, warmup, turbo=turbo).start(runtime)
+
+        return RowSpec(description, start, format, "simulator_repeats", "simulator", alike=True)
+
+    return {
+        f"{format}_vanilla": row(f"{format}_vanilla", "the simulator as it comes", None),
+        format: row(format, "the simulator with turbo", ()),
+    }
+
+
+def patch_rows(patches: Sequence[str]) -> dict[str, RowSpec]:
+    """The simulator with the first patch of turbo, the first two, and so on, in two formats."""
+    rows: dict[str, RowSpec] = {}
+
+    def add(name: str, format: str, off: tuple[str, ...] | None) -> None:
+        def start(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
+            battles, warmup = plan.simulator_battles, plan.simulator_warmup
+            # A dozen of them take turns, and cool while they wait.
+            return Bare(name, format, battles, warmup, battles // 4, turbo=off).start(runtime)
+
+        rows[name] = RowSpec(
+            "patches up to this one",
+            start,
+            f"patches in {format}",
+            "simulator_repeats",
+            "patches",
+            alike=True,
+        )
+
+    for name in PATCH_FORMATS:
+        add(patch_row(name, None), name, None)
+        for number, patch in enumerate(patches, 1):
+            add(patch_row(name, patch), name, tuple(patches[number:]))
+    return rows
+
+
+def patch_row(format: str, patch: str | None) -> str:
+    """The name of the row with all patches up to this one; None for none."""
+    return f"{format}:{patch or 'vanilla'}"
+
+
+SIMULATOR_FORMATS = (
+    *(f"gen{generation}randombattle" for generation in range(1, 10)),
+    "gen9randomdoublesbattle",
+)
+PATCH_FORMATS = ("gen9randombattle", "gen1randombattle")
+
+start_vanilla_timing = partial(start_timing, suffix="_vanilla", turbo=False)
+
+# In the order in which they are measured: the pools are in the middle of what they are compared
+# with, so that little time passes between the two.
 ROWS: dict[str, RowSpec] = {
-    "limit_per_core": RowSpec("inside as many as the pool has, no IPC", start_limit_per_core),
+    "limit_per_core": RowSpec(
+        "inside as many as the pool has, no IPC",
+        partial(start_limit, row="limit_per_core", per_core=True),
+    ),
     "limit": RowSpec("inside one Node process, no IPC", start_limit),
     "pool": RowSpec("the pool, a Python driver", start_pool),
-    "process_per_battle": RowSpec("a Node process per battle", start_process_per_battle),
+    "pool_vanilla": RowSpec(
+        "the pool without turbo", partial(start_pool, row="pool_vanilla", turbo=False)
+    ),
+    "limit_vanilla": RowSpec(
+        "inside one, without turbo", partial(start_limit, row="limit_vanilla", turbo=False)
+    ),
+    "limit_per_core_vanilla": RowSpec(
+        "inside as many, without turbo",
+        partial(start_limit, row="limit_per_core_vanilla", per_core=True, turbo=False),
+    ),
+    "process_per_battle": RowSpec("a vanilla Node process per battle", start_process_per_battle),
     "showdown_websocket": RowSpec("poke-env on a Showdown server", start_showdown_websocket),
-    "pool_timed": RowSpec("the pool in step, timing on", start_timing, "timing", is_fine=True),
-    "pool_untimed": RowSpec("the pool in step, timing off", start_timing, "timing", is_fine=True),
+    "pool_timed": RowSpec("the pool in step, timing on", start_timing, "timing", "fine_repeats"),
+    "pool_untimed": RowSpec("the pool in step, timing off", start_timing, "timing", "fine_repeats"),
+    "pool_timed_vanilla": RowSpec(
+        "without turbo, timing on", start_vanilla_timing, "timing", "fine_repeats"
+    ),
+    "pool_untimed_vanilla": RowSpec(
+        "without turbo, timing off", start_vanilla_timing, "timing", "fine_repeats"
+    ),
     "rooms_64": steady_row(64),
     "rooms_2000": steady_row(2000),
 }
+for _format in SIMULATOR_FORMATS:
+    ROWS |= simulator_rows(_format)

@@ -2,88 +2,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..errors import BridgeError
 from ..runtime import Runtime
-from .rows import Plan, RowSpec, Source, Start
+from .child import RowFailed
+from .cold import ColdStarts, measure_cold
+from .rows import SIMULATOR_FORMATS, Plan, RowSpec, Source, Start
 from .sample import Sample, Spread, ratio, summarise
 
-__all__ = ["Comparison", "Outcome", "Target", "run"]
+__all__ = ["Bound", "Comparison", "Duel", "Outcome", "Target", "run", "run_cold"]
 
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What a figure of one row is to be, divided by that of another; `limit` may be unset."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """What a ratio is to be; `limit` may be unset."""
 
     text: str
-    above: str
-    below: str
-    figure: Callable[[Sample], float]
     limit: float | None = None
     at_least: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target(Bound):
+    """What a figure of one row is to be, divided by that of another."""
+
+    above: str
+    below: str
+    figure: Callable[[Sample], float]
+
+
+def _cpu(above: str, below: str, **bound: Any) -> Target:
+    return Target(
+        text=f"CPU per decision, {above} / {below}",
+        above=above,
+        below=below,
+        figure=lambda sample: sample.cpu_ms_per_decision,
+        **bound,
+    )
+
+
+def _speed(above: str, below: str, **bound: Any) -> Target:
+    return Target(
+        text=f"battles/s, {above} / {below}",
+        above=above,
+        below=below,
+        figure=lambda sample: sample.battles_per_s,
+        at_least=True,
+        **bound,
+    )
+
+
+def _node_memory(above: str, below: str) -> Target:
+    return Target(
+        text=f"memory of Node, {above} / {below}",
+        above=above,
+        below=below,
+        figure=lambda sample: sample.node_memory,
+        limit=1.0,
+    )
+
+
+# What the bridge costs was promised as a share of what the simulator as it comes costs; of a
+# simulator that is several times faster the same cost is a larger share, which is told beside it.
 TARGETS = (
+    _cpu("pool_vanilla", "pool", limit=3.0, at_least=True),
+    _speed("pool", "pool_vanilla"),
+    _node_memory("pool", "pool_vanilla"),
+    _cpu("pool_vanilla", "limit_vanilla", limit=1.4),
+    _cpu("pool_vanilla", "limit_per_core_vanilla"),
+    _cpu("pool", "limit"),
+    _cpu("pool", "limit_per_core"),
+    _speed("pool_vanilla", "showdown_websocket", limit=2.0),
+    _speed("pool", "showdown_websocket"),
+    _speed("pool_vanilla", "process_per_battle", limit=10.0),
+    _speed("pool", "process_per_battle"),
+    _cpu("pool_timed_vanilla", "pool_untimed_vanilla", limit=1.01),
+    _cpu("pool_timed", "pool_untimed"),
     Target(
-        "CPU per decision, pool / limit",
-        above="pool",
-        below="limit",
-        figure=lambda sample: sample.cpu_ms_per_decision,
-        limit=1.4,
-        at_least=False,
-    ),
-    Target(
-        "CPU per decision, pool / limit_per_core",
-        above="pool",
-        below="limit_per_core",
-        figure=lambda sample: sample.cpu_ms_per_decision,
-    ),
-    Target(
-        "battles/s, pool / showdown_websocket",
-        above="pool",
-        below="showdown_websocket",
-        figure=lambda sample: sample.battles_per_s,
-        limit=2.0,
-        at_least=True,
-    ),
-    Target(
-        "battles/s, pool / process_per_battle",
-        above="pool",
-        below="process_per_battle",
-        figure=lambda sample: sample.battles_per_s,
-        limit=10.0,
-        at_least=True,
-    ),
-    Target(
-        "CPU per decision, timing on / off",
-        above="pool_timed",
-        below="pool_untimed",
-        figure=lambda sample: sample.cpu_ms_per_decision,
-        limit=1.01,
-        at_least=False,
-    ),
-    Target(
-        "Python CPU per decision, 2,000 rooms / 64 rooms",
+        text="Python CPU per decision, rooms_2000 / rooms_64",
         above="rooms_2000",
         below="rooms_64",
         figure=lambda sample: sample.python_cpu_ms_per_decision,
         limit=1.1,
-        at_least=False,
     ),
 )
+_LEAST_GAIN = 3.0
+_LEAST_GAINS = {"gen9randombattle": 4.5}
+
+
+def simulator_target(format: str) -> Target:
+    """What turbo is to gain in a format."""
+    return Target(
+        text=f"CPU per battle of {format}, vanilla / turbo",
+        above=f"{format}_vanilla",
+        below=format,
+        figure=lambda sample: sample.node_cpu_ms_per_battle,
+        limit=_LEAST_GAINS.get(format, _LEAST_GAIN),
+        at_least=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A target and what was measured for it."""
+    """A bound and what was measured for it."""
 
-    target: Target
+    target: Bound
     measured: Spread
 
     @property
@@ -104,6 +133,15 @@ class Comparison:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """What turbo gains in a format: less CPU time, and no more memory."""
+
+    format: str
+    cpu: Comparison
+    memory: Comparison
+
+
 @dataclass(slots=True)
 class Outcome:
     """What a run is to measure, all its samples so far, and what they say."""
@@ -112,22 +150,42 @@ class Outcome:
     plan: Plan
     rows: Mapping[str, RowSpec]
     samples: dict[str, list[Sample]] = field(default_factory=dict)
+    cold: ColdStarts | None = None
     notes: dict[str, Any] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
-    def measured(self) -> list[tuple[str, list[Sample]]]:
-        """The rows that have samples, in the order in which they are listed."""
-        return [(name, self.samples[name]) for name in self.rows if name in self.samples]
+    def measured(self, table: str | None = None) -> list[tuple[str, list[Sample]]]:
+        """The rows that have samples, of one table or of all, in the order they are listed in."""
+        return [
+            (name, self.samples[name])
+            for name, spec in self.rows.items()
+            if name in self.samples and table in (None, spec.table)
+        ]
 
     def comparisons(self) -> list[Comparison]:
-        return [
-            Comparison(
-                target,
-                ratio(self.samples[target.above], self.samples[target.below], target.figure),
+        found = [comparison for target in TARGETS if (comparison := self.compare(target))]
+        if self.cold is not None:
+            target = Bound(
+                text="from cold to the first answer, vanilla / turbo", limit=2.0, at_least=True
             )
-            for target in TARGETS
-            if self.samples.keys() >= {target.above, target.below}
+            found.append(Comparison(target, self.cold.gain("answer")))
+        return found
+
+    def duels(self) -> list[Duel]:
+        """The simulator with turbo beside itself without, by format."""
+        return [
+            Duel(name, cpu, memory)
+            for name in SIMULATOR_FORMATS
+            if (cpu := self.compare(simulator_target(name)))
+            and (memory := self.compare(_node_memory(name, f"{name}_vanilla")))
         ]
+
+    def compare(self, target: Target) -> Comparison | None:
+        """How two rows compare, if both were measured."""
+        above, below = self.samples.get(target.above), self.samples.get(target.below)
+        if not above or not below:
+            return None
+        return Comparison(target, ratio(above, below, target.figure))
 
     def memory_per_room(self) -> dict[str, float]:
         """Bytes that an open room adds in Python and in Node, from few and from many rooms."""
@@ -150,10 +208,25 @@ class Outcome:
             "plan": asdict(self.plan),
             "rows": {name: summarise(samples) for name, samples in self.measured()},
             "comparisons": [comparison.as_data() for comparison in self.comparisons()],
+            "simulator": {
+                duel.format: {"cpu": duel.cpu.as_data(), "memory": duel.memory.as_data()}
+                for duel in self.duels()
+            },
+            "cold": self.cold and asdict(self.cold),
             "memory_per_room": self.memory_per_room(),
             "notes": self.notes,
             "failures": self.failures,
         }
+
+
+def run_cold(outcome: Outcome, runtime: Runtime, progress: Progress) -> None:
+    """Measures cold starts; a failure is noted."""
+    progress("cold: starting controllers")
+    try:
+        outcome.cold = measure_cold(runtime, outcome.plan.cold_samples)
+    except BridgeError as error:
+        outcome.failures.append(f"cold: {error}")
+        progress(f"cold: failed, {error}")
 
 
 def run(outcome: Outcome, runtime: Runtime, progress: Progress) -> None:
@@ -173,8 +246,7 @@ def run(outcome: Outcome, runtime: Runtime, progress: Progress) -> None:
 def _measure(group: str, runtime: Runtime, outcome: Outcome, progress: Progress) -> None:
     plan = outcome.plan
     rows = {name: spec for name, spec in outcome.rows.items() if spec.group == group}
-    is_fine = any(spec.is_fine for spec in rows.values())
-    repeats = plan.fine_repeats if is_fine else plan.repeats
+    repeats = max(getattr(plan, spec.repeats) for spec in rows.values())
     with ExitStack() as stack:
         sources: dict[Start, Source] = {}
         for name, spec in rows.items():
@@ -194,3 +266,15 @@ def _measure(group: str, runtime: Runtime, outcome: Outcome, progress: Progress)
                         f"{name}: {number + 1} of {repeats}, {sample.battles_per_s:.1f} battles/s,"
                         f" {sample.cpu_ms_per_decision:.3f} ms CPU per decision"
                     )
+            _require_alike({name for name, spec in rows.items() if spec.alike}, outcome)
+
+
+def _require_alike(rows: Set[str], outcome: Outcome) -> None:
+    """That the last samples are of battles that came out the same."""
+    played = {
+        name: (sample.battles, sample.decisions, sample.turns)
+        for name in rows
+        for sample in outcome.samples[name][-1:]
+    }
+    if len(set(played.values())) > 1:
+        raise RowFailed(f"battles that are to be the same are not: {played}")

@@ -40,6 +40,10 @@ class Sample:
         return 1e3 * self.node_cpu / self.decisions
 
     @property
+    def node_cpu_ms_per_battle(self) -> float:
+        return 1e3 * self.node_cpu / self.battles
+
+    @property
     def cpu_ms_per_decision(self) -> float:
         """All processes together."""
         return self.python_cpu_ms_per_decision + self.node_cpu_ms_per_decision
@@ -87,6 +91,7 @@ FIGURES = (
     "decisions_per_s",
     "python_cpu_ms_per_decision",
     "node_cpu_ms_per_decision",
+    "node_cpu_ms_per_battle",
     "memory",
     "python_memory",
     "node_memory",

@@ -430,13 +430,20 @@ def measure_showdown(
     concurrencies: Sequence[int],
     format: str = "gen9randombattle",
 ) -> list[Trial]:
-    """Measure every combination of the two settings once, with one server for each first one."""
+    """Measure every combination of the two settings once, with one server for each first one.
+
+    At least twice as many battles are played as are in flight at a time.
+    """
     trials = []
     for count in simulator_processes:
         with ShowdownServer(package, node, ServerSettings(simulator_processes=count)) as server:
             for concurrency in concurrencies:
                 sample = play_in_own_process(
-                    server, battles=battles, warmup=warmup, concurrency=concurrency, format=format
+                    server,
+                    battles=max(battles, 2 * concurrency),
+                    warmup=warmup,
+                    concurrency=concurrency,
+                    format=format,
                 )
                 trials.append(Trial(count, concurrency, sample))
     return trials

@@ -126,20 +126,22 @@ class PoolMeter:
 
 @asynccontextmanager
 async def warm_registry(
-    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int
+    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int, turbo: bool
 ) -> AsyncIterator[ControllerRegistry]:
-    """A registry that has played so many battles."""
-    async with ControllerRegistry(runtime=runtime, pool=pool) as registry:
+    """A registry that has played so many battles, and plays none but those it is told to."""
+    async with ControllerRegistry(
+        runtime=runtime, pool=pool, turbo=turbo, warmup_battles=0
+    ) as registry:
         await play_battles(registry, Workload(warmup, rooms, format, WARM_UP_SEED))
         yield registry
 
 
 @asynccontextmanager
 async def pool(
-    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int, lead_in: int
+    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int, lead_in: int, turbo: bool
 ) -> AsyncIterator[Measure]:
     """The pool: warm controllers, and a Python driver that picks a random legal choice."""
-    async with warm_registry(runtime, pool, rooms, format, warmup) as registry:
+    async with warm_registry(runtime, pool, rooms, format, warmup, turbo) as registry:
 
         async def measure(order: Order) -> list[Sample]:
             await play_battles(registry, Workload(lead_in, rooms, format, WARM_UP_SEED))
@@ -153,11 +155,11 @@ async def pool(
 
 @asynccontextmanager
 async def timing(
-    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int
+    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int, turbo: bool
 ) -> AsyncIterator[Measure]:
     """The pool with timing on and off: the same battles twice in the same processes, in turns."""
     async with (
-        warm_registry(runtime, pool, rooms, format, warmup) as registry,
+        warm_registry(runtime, pool, rooms, format, warmup, turbo) as registry,
         gathered(registry, rooms, format) as one,
         gathered(registry, rooms, format) as other,
     ):
@@ -169,7 +171,7 @@ async def timing(
 
 @asynccontextmanager
 async def steady(
-    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int
+    runtime: Runtime, pool: int, rooms: int, format: str, warmup: int, turbo: bool
 ) -> AsyncIterator[Measure]:
     """The pool with a fixed number of rooms open all the time, looked at for some seconds."""
     places = -(-rooms // pool) + 8
@@ -179,6 +181,8 @@ async def steady(
             pool=pool,
             rooms_per_controller=places,
             response_timeout=_STOPPED,
+            turbo=turbo,
+            warmup_battles=0,
         ) as registry,
         gathered(registry, rooms, format) as crowd,
     ):
@@ -211,10 +215,12 @@ async def steady(
 async def process_per_battle(
     runtime: Runtime, at_a_time: int, format: str
 ) -> AsyncIterator[Measure]:
-    """One Node process for each battle, started for it and ended after it."""
+    """One Node process for each battle, started for it and ended after it, as it comes."""
 
     async def play_alone(seed: int) -> tuple[Result, int]:
-        async with ControllerRegistry(runtime=runtime, pool=1, warmup_battles=0) as registry:
+        async with ControllerRegistry(
+            runtime=runtime, pool=1, turbo=False, warmup_battles=0
+        ) as registry:
             room = await registry.open(format, seed=seed)
             result = await play(room, policies_for(seed))
             return result, registry.stats(round_trips=False)["counters"]["decisions"]

@@ -30,7 +30,7 @@ Keep a pool of warm Pokémon Showdown simulators, and show how it is doing.
 On a terminal the status is a live table, elsewhere a log line every few seconds.
 Both go to stderr. The same figures are served over HTTP:
 
-  /healthz    200 when battles can be opened, 503 while the pool warms or stops
+  /healthz    200 when battles can be opened, 503 while the pool starts or stops
   /metrics    for Prometheus
   /api/stats  all figures, the settings and versions, as JSON
 
@@ -43,6 +43,7 @@ _EXAMPLES: Final = """\
 examples:
   python -m bridge.serve --pool 8
   python -m bridge.serve --config config/bridge.yml --port 9000
+  python -m bridge.serve --no-turbo                  # the simulator as it comes
   python -m bridge.serve --node-arguments=--heapsnapshot-signal=SIGUSR2  # kill -USR2 PID
   curl -fsS --retry 60 --retry-all-errors http://127.0.0.1:8000/healthz   # waits for it
 """
@@ -51,6 +52,7 @@ _FAILURE: Final = 1
 _METAVARS: Final = {
     "node": "PATH",
     "node_arguments": "ARGUMENTS",
+    "cache_folder": "FOLDER",
     "warmup_format": "FORMAT",
     "recycle_jitter": "SHARE",
     "poison_folder": "FOLDER",
@@ -179,7 +181,7 @@ def _argument(setting: Field[Any], kind: object, text: str) -> dict[str, Any]:
         convert, metavar = int, "N"
     elif kind is float:
         convert, metavar = float, "SECONDS"
-    elif kind is Path:
+    elif kind in (Path, Path | None):
         convert = Path
     elif kind == tuple[str, ...]:
         convert = shlex.split

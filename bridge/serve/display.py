@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from ..controller import warmth
 from .figures import Figures
 
 __all__ = ["Display", "LogDisplay", "TerminalDisplay", "choose_display"]
@@ -63,7 +64,7 @@ class LogDisplay:
         log.info(line)
 
     def show(self, figures: Figures) -> None:
-        if figures.status != "warming":
+        if figures.status != "starting":
             log.info("status", **summary(figures))
 
 
@@ -74,6 +75,8 @@ def summary(figures: Figures) -> dict[str, Any]:
     line = {
         "state": figures.status,
         "ready": f"{pool['ready']}/{pool['size']}",
+        "turbo": ", ".join(dict.fromkeys(map(_turbo, controllers))),
+        "warm": f"{pool['warmth']:.0%}",
         "rooms": pool["rooms"],
         "battles": figures.stats["counters"]["battles_ended"],
         "battles_per_s": round(rates.battles_per_s, 1),
@@ -106,7 +109,7 @@ class TerminalDisplay:
         self._live.stop()
 
     def progress(self, line: str) -> None:
-        if self._figures is not None and self._figures.status == "warming":
+        if self._figures is not None and self._figures.status == "starting":
             self._waiting_for = line
             self.show(self._figures)
         else:
@@ -121,6 +124,7 @@ class TerminalDisplay:
 
 _COLOURS: Final = {
     "ready": "green",
+    "starting": "yellow",
     "warming": "yellow",
     "recovering": "red",
     "stopping": "yellow",
@@ -131,7 +135,7 @@ _COLOURS: Final = {
 def draw(figures: Figures, *, waiting_for: str, rows: int) -> RenderableType:
     """The status as one would like to read it, with at most so many controllers."""
     heading = _heading(figures)
-    if figures.status == "warming":
+    if figures.status == "starting":
         return Group(heading, Text(f" {waiting_for}" if waiting_for else " starting", style="dim"))
     controllers = figures.stats["controllers"]
     left_out = len(controllers) - rows
@@ -176,11 +180,18 @@ def _milliseconds(nanoseconds: int | None) -> str:
     return _NONE if nanoseconds is None else f"{nanoseconds / _MILLISECOND:.3g} ms"
 
 
+def _turbo(controller: dict[str, Any]) -> str:
+    if not controller["turbo"]:
+        return "no"
+    return "in part" if controller["left"] else "yes"
+
+
 def _table(controllers: list[dict[str, Any]], cpu: dict[int, float]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=True, show_edge=False)
     table.add_column("pid", justify="right")
     table.add_column("state")
-    for name in ("rooms", "battles", "memory", "cpu", "age"):
+    table.add_column("turbo")
+    for name in ("warm", "rooms", "battles", "memory", "cpu", "age"):
         table.add_column(name, justify="right")
     for controller in controllers:
         load = cpu.get(controller["pid"])
@@ -188,6 +199,8 @@ def _table(controllers: list[dict[str, Any]], cpu: dict[int, float]) -> Table:
         table.add_row(
             str(controller["pid"]),
             Text(state, style=_COLOURS.get(state, "")),
+            _turbo(controller),
+            f"{warmth(controller['warm']):.0%}",
             f"{controller['rooms']:,}",
             f"{controller['battles']:,}",
             f"{controller['rss'] / _MEGABYTE:,.0f} MB" if controller["rss"] else _NONE,

@@ -13,6 +13,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from ..controller import warmth
 from ..histogram import Histogram
 from ..registry import ControllerRegistry
 from ..timing import RoundTrips
@@ -39,7 +40,8 @@ _COUNTERS: Final = {
 }
 _POOL: Final = {
     "pool_size": ("size", "Controllers that the pool is to have."),
-    "pool_ready": ("ready", "Controllers that are warm and take battles."),
+    "pool_ready": ("ready", "Controllers that take battles."),
+    "pool_warmth": ("warmth", "How warm the pool is as a whole, from 0 to 1."),
     "rooms": ("rooms", "Battles that are open."),
     "rooms_moving": ("moving", "Open battles that wait for another controller."),
     "rooms_waiting": ("waiting", "Calls of open that wait for a place."),
@@ -54,8 +56,14 @@ _CONTROLLER: Final = {
     "memory_bytes": ("rss", "Resident memory of a Node process."),
     "heap_bytes": ("heap", "JavaScript heap that a Node process uses."),
     "rooms": ("rooms", "Battles that are open on a Node process."),
+    "turbo": ("turbo", "1 for a Node process that runs the simulator with turbo, 0 without."),
+    "turbo_left": ("left", "Parts of the simulator that turbo leaves as they are."),
+    "warmth": ("warm", "How warm a Node process is, from 0 to 1."),
     "age_seconds": ("age", "Time since a Node process became ready."),
 }
+
+
+_MEASURES: Final = {"left": len, "warm": warmth}
 
 
 class RegistryCollector(Collector):
@@ -104,7 +112,7 @@ def _controllers(controllers: list[dict[str, Any]]) -> Iterator[Metric]:
     for name, (key, text) in _CONTROLLER.items():
         gauge = GaugeMetricFamily(f"maple_controller_{name}", text, labels=["pid"])
         for controller in controllers:
-            gauge.add_metric([str(controller["pid"])], controller[key])
+            gauge.add_metric([str(controller["pid"])], _MEASURES.get(key, float)(controller[key]))
         yield gauge
     for name, key, text in (
         ("cpu_seconds", "cpu", "CPU time that a Node process has used."),

@@ -1,4 +1,4 @@
-"""The life of `python -m bridge.serve`: binds a port, warms a pool, serves, and leaves no trace."""
+"""The life of `python -m bridge.serve`: binds a port, keeps a pool, and leaves no trace."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def url_of(listener: socket.socket) -> str:
 async def serve(config: BridgeConfig, listener: socket.socket, display: Display) -> None:
     """Serves a pool until a signal ends it; raises what makes that impossible.
 
-    The endpoints answer from the first moment, so that whoever waits for the pool can see it warm.
+    The endpoints answer from the first moment, so that whoever waits for the pool sees it come up.
     """
     signals = EndSignals(before_forced_end=display.close)
     service = Service(ControllerRegistry(config), url_of(listener))
@@ -94,7 +94,7 @@ async def serve(config: BridgeConfig, listener: socket.socket, display: Display)
 
 
 async def _keep_up(service: Service, display: Display, signals: EndSignals) -> NoReturn:
-    """Warms the pool; raises what breaks it, then or later."""
+    """Starts the pool; raises what breaks it, then or later."""
     await service.registry.start(_report_to(display, signals))
     service.become(Phase.SERVING)
     log.info("ready", url=service.url, controllers=service.registry.config.pool)

@@ -15,14 +15,14 @@ __all__ = ["Phase", "Service"]
 class Phase(enum.Enum):
     """Where a service is in its life."""
 
-    WARMING = "warming"
+    STARTING = "starting"
     SERVING = "serving"
     STOPPING = "stopping"
 
 
 _P = Phase
 _TRANSITIONS: Final = {
-    _P.WARMING: {_P.SERVING, _P.STOPPING},
+    _P.STARTING: {_P.SERVING, _P.STOPPING},
     _P.SERVING: {_P.STOPPING},
     _P.STOPPING: set[Phase](),
 }
@@ -34,7 +34,7 @@ class Service:
     def __init__(self, registry: ControllerRegistry, url: str) -> None:
         self.registry = registry
         self.url = url
-        self.phase = Phase.WARMING
+        self.phase = Phase.STARTING
 
     def __repr__(self) -> str:
         return f"<Service: {self.phase.value} at {self.url}, {self.registry!r}>"

@@ -38,6 +38,7 @@ def machine_of(stats: Mapping[str, Any], *, own: bool, local: bool, load: float 
         node=_bare(versions.get("node") or controller.get("node")),
         simulator=versions.get("simulator") or controller.get("simulator"),
         turbo=controller.get("turbo"),
+        left=tuple(controller.get("left", ())),
         maple=versions.get("maple"),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from ..controller import warmth
 from ..histogram import PERCENTILES, Histogram
 from .machine import machine_of
 from .reading import Reading, Use
@@ -43,12 +44,14 @@ class _Track:
     rooms_at_first: int
     seen_from: float
     seen_until: float
+    warmth: float | None = None
     rss_peak: int | None = None
     rooms_peak: int = 0
     rss_when_fullest: int | None = None
 
-    def follow(self, use: Use, rooms: int, at: float) -> None:
+    def follow(self, use: Use, rooms: int, warmth: float | None, at: float) -> None:
         self.last = use
+        self.warmth = warmth
         self.seen_until = at
         if use.rss is not None:
             self.rss_peak = max(self.rss_peak or 0, use.rss)
@@ -147,6 +150,7 @@ class Measurement:
         rooms = {c["pid"]: c["rooms"] for c in reading.stats["controllers"]}
         if reading.python is not None:
             rooms[reading.python] = reading.stats["pool"]["rooms"]
+        warmths = {c["pid"]: warmth(c["warm"]) for c in reading.stats["controllers"] if "warm" in c}
         for pid, use in reading.uses.items():
             track = self._tracks.get(pid)
             if track is None:
@@ -161,7 +165,7 @@ class Measurement:
                     seen_from=at,
                     seen_until=at,
                 )
-            track.follow(use, rooms.get(pid, 0), at)
+            track.follow(use, rooms.get(pid, 0), warmths.get(pid, track.warmth), at)
         self._note_moment(at)
 
     def _process_uses(self, decisions: int | None) -> list[ProcessUse]:
@@ -194,6 +198,7 @@ class Measurement:
             rss_after=track.last.rss if track.pid in self.latest.uses else None,
             rooms_peak=track.rooms_peak,
             rss_per_room=track.rss_per_room,
+            warmth=track.warmth,
         )
 
     def _state(self, track: _Track, states: Mapping[int, str]) -> str:

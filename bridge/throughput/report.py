@@ -37,7 +37,10 @@ class UnreadableReport(BridgeError):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where it was measured. None is what is not known, as of a server on another machine."""
+    """Where it was measured. None is what is not known, as of a server on another machine.
+
+    `left` is what turbo left to vanilla, and why.
+    """
 
     cpus: int | None = None
     cpu_model: str | None = None
@@ -48,6 +51,7 @@ class Machine:
     node: str | None = None
     simulator: str | None = None
     turbo: bool | None = None
+    left: tuple[str, ...] = ()
     maple: str | None = None
 
 
@@ -79,7 +83,8 @@ class ProcessUse:
 
     `watched` is for how long that was: less than the whole for one that came or went meanwhile.
     One that was `born` then is charged all it ever used, its start and warm-up included.
-    `source` says who measured it: the operating system, the server itself, or nobody.
+    `source` says who measured it: the operating system, the server itself, or nobody. `warmth`
+    is how warm a Node process was in the end, from 0 to 1.
     """
 
     role: Literal["python", "node"]
@@ -96,6 +101,7 @@ class ProcessUse:
     rss_after: int | None
     rooms_peak: int | None
     rss_per_room: float | None
+    warmth: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +210,9 @@ class Report:
         return cls(
             **plain
             | {
-                "machine": Machine(**data["machine"]),
+                "machine": Machine(
+                    **data["machine"] | {"left": tuple(data["machine"].get("left", ()))}
+                ),
                 "counts": Counts(**data["counts"]),
                 "ever": Counts(**data["ever"]),
                 "processes": tuple(ProcessUse(**process) for process in data["processes"]),

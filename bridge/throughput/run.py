@@ -112,7 +112,7 @@ def _plural(count: int, noun: str) -> str:
 
 
 async def _start(registry: ControllerRegistry, watcher: Watcher, stop: asyncio.Event) -> None:
-    """Warms the pool, unless somebody stops that."""
+    """Brings the pool up and lets it warm, unless somebody stops that."""
     loop = asyncio.get_running_loop()
 
     def note(line: str) -> None:
@@ -121,7 +121,13 @@ async def _start(registry: ControllerRegistry, watcher: Watcher, stop: asyncio.E
             raise Interrupted
         loop.call_soon_threadsafe(watcher.note, line)
 
-    starting = asyncio.create_task(registry.start(note))
+    async def start() -> None:
+        await registry.start(note)
+        if registry.config.warmup_battles:
+            watcher.note("warming up")
+        await registry.warmed()
+
+    starting = asyncio.create_task(start())
     await _first_of(starting, asyncio.create_task(stop.wait()))
     if starting.cancelled():
         raise Interrupted

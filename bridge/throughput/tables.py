@@ -152,6 +152,7 @@ def processes(report: Report) -> Table:
     columns = [
         "",
         "state",
+        "warm",
         "CPU",
         "of a core",
         "a decision",
@@ -176,6 +177,7 @@ def _process(report: Report, process: ProcessUse, per_room: bool) -> Iterator[st
     name = "Python" if process.role == "python" else "Node"
     yield name if process.pid is None else f"{name} {process.pid}"
     yield process.state
+    yield "" if process.role == "python" else percent(process.warmth)
     yield from _cpu(process.cpu_seconds, report.seconds)
     yield _milliseconds(process.cpu_ms_per_decision)
     yield from (size(rss) for rss in (process.rss_before, process.rss_peak, process.rss_after))
@@ -187,6 +189,7 @@ def _process(report: Report, process: ProcessUse, per_room: bool) -> Iterator[st
 def _all_nodes(report: Report, nodes: list[ProcessUse], per_room: bool) -> Iterator[str]:
     cpu = report.cpu_seconds("node")
     yield f"all {len(nodes)} Nodes"
+    yield ""
     yield ""
     yield from _cpu(cpu, report.seconds)
     yield _milliseconds(report.cpu_ms_per_decision("node"))
@@ -293,7 +296,8 @@ def _cpus(report: Report) -> str | None:
 def _simulator(report: Report) -> str | None:
     if report.machine.simulator is None:
         return None
-    return f"pokemon-showdown {report.machine.simulator}{', turbo' if report.machine.turbo else ''}"
+    kind = {True: ", turbo", False: ", vanilla", None: ""}[report.machine.turbo]
+    return f"pokemon-showdown {report.machine.simulator}{kind}"
 
 
 def notes(report: Report) -> list[str]:
@@ -309,6 +313,10 @@ def notes(report: Report) -> list[str]:
             if report.settings.get("timing") is False
             else "There was no round trip."
         )
+    if report.machine.left:
+        said.append(f"Turbo left to vanilla: {'; '.join(report.machine.left)}.")
+    if any(process.warmth is not None and process.warmth < 1 for process in report.processes):
+        said.append("Some processes were still warming, which is in their CPU time.")
     python = report.cpu_seconds("python")
     if report.looking_cpu is not None and python:
         share = percent(report.looking_cpu / python)

@@ -2,7 +2,7 @@
 /**
  * What the simulator itself takes: random battles inside one process, in Node as it comes, with no IPC.
  *
- * node limit.js --simulator FOLDER [--turbo [--cache FOLDER]]
+ * node limit.js --simulator FOLDER [--turbo [--off PATCH,PATCH] [--cache FOLDER]]
  *
  * Reads a line of JSON, {"battles": [{format, seed, p1, p2, policies}]}, plays these one after another,
  * and answers with a line, a list of one: how many decisions and turns that took, and what CPU time and memory.
@@ -79,9 +79,18 @@ function measure(simulator, battles) {
 }
 
 const { values } = parseArgs({
-  options: { simulator: { type: 'string' }, turbo: { type: 'boolean' }, cache: { type: 'string' } },
+  options: {
+    simulator: { type: 'string' },
+    turbo: { type: 'boolean' },
+    off: { type: 'string', default: '' },
+    cache: { type: 'string' },
+  },
 });
-const simulator = loadSimulator(String(values.simulator), { turbo: values.turbo, cache: values.cache });
+const simulator = loadSimulator(String(values.simulator), {
+  turbo: values.turbo,
+  cache: values.cache,
+  off: values.off.split(',').filter(Boolean),
+});
 readline.createInterface({ input: process.stdin }).on('line', (line) => {
   try {
     process.stdout.write(JSON.stringify([measure(simulator, JSON.parse(line).battles)]) + '\n');

@@ -10,20 +10,23 @@ const inspector = require('node:inspector');
 const path = require('node:path');
 const { fileURLToPath } = require('node:url');
 
-/** @typedef {{name: string, kind: string, places: string[]}} Callback */
+/** @typedef {{name: string, kind: string, mod: string, places: string[]}} Callback `mod` is empty for what all share */
 
 const FOLDER = path.join(__dirname, '..', 'node_modules', 'pokemon-showdown');
 const DIST = path.join(FOLDER, 'dist');
 const TABLES = ['Abilities', 'Items', 'Moves', 'Conditions', 'Rulesets', 'Pokedex', 'TypeChart'];
 const CALLBACK = /^on[A-Z]|Callback$/;
-/** Before the parameters of a method there is nothing of it but its name; before those of others, these words. */
-const OPENING = /(?:async\s+)?function\s*\w*\s*$|(?:async\s*)$/;
+/** What belongs to a function before its parameters: the debugger counts from these, the profiler from here. */
+const OPENING = /(?:async\s+)?(?:function\s*)?\w*\s*$/;
 
-/** @returns {Map<Function, {name: string, kind: string}>} */
+/** @typedef {Omit<Callback, 'places'>} Found */
+
+/** @returns {Map<Function, Found>} */
 function collect() {
   const { Dex } = require(FOLDER);
-  /** @type {Map<Function, {name: string, kind: string}>} */
+  /** @type {Map<Function, Found>} */
   const found = new Map();
+  let mod = '';
   /**
    * @param {any} value
    * @param {string} name
@@ -35,21 +38,22 @@ function collect() {
       const full = `${name}.${key}`;
       const where = kind === 'moves' && key === 'condition' ? "moves' conditions" : kind;
       if (typeof part === 'function') {
-        if (counts(key) && !found.has(part)) found.set(part, { name: full, kind: where });
+        if (counts(key) && !found.has(part)) found.set(part, { name: mod ? `${mod}/${full}` : full, kind: where, mod });
       } else if (typeof part === 'object' && part !== null) walk(part, full, where, counts);
     }
   };
   const isCallback = (/** @type {string} */ key) => CALLBACK.test(key);
-  for (const mod of mods(Dex)) {
-    const { data } = Dex.mod(mod);
-    const prefix = mod === Dex.currentMod ? '' : `${mod}/`;
+  for (const used of mods(Dex)) {
+    const { data } = Dex.mod(used);
+    mod = used === Dex.currentMod ? '' : used;
     for (const table of TABLES) {
       for (const [id, entry] of Object.entries(data[table] ?? {})) {
-        if (entry) walk(entry, `${prefix}${table.toLowerCase()}.${id}`, table === 'Pokedex' ? 'species' : table.toLowerCase(), isCallback);
+        if (entry) walk(entry, `${table.toLowerCase()}.${id}`, table.toLowerCase(), isCallback);
       }
     }
-    walk(data.Scripts, `${prefix}scripts`, 'scripts of mods', () => mod !== Dex.currentMod);
+    walk(data.Scripts, 'scripts', 'scripts of mods', () => mod !== '');
   }
+  mod = '';
   for (const format of Dex.formats.all()) walk(format, `formats.${format.id}`, 'rulesets', isCallback);
   return found;
 }
@@ -138,7 +142,7 @@ function textOf(file) {
 function main() {
   const found = collect();
   const located = locate([...found.keys()]);
-  const callbacks = [...found.values()].map(({ name, kind }, index) => ({ name, kind, places: located[index] }));
+  const callbacks = [...found.values()].map((callback, index) => ({ ...callback, places: located[index] }));
   process.stdout.write(JSON.stringify(callbacks));
 }
 

@@ -11,6 +11,8 @@ const { ASPECTS } = require('./record');
 const WIDTH = 160;
 const BEFORE = 3;
 const MOST_ASPECTS = 4;
+/** What says most to who reads it comes first. @type {Aspect[]} */
+const TELLING = ['error', 'teams', 'problems', 'log', 'requests', 'states', 'choices', 'sent', 'frames', 'input log'];
 
 /**
  * @param {Answer | string} vanilla an answer, or why there is none
@@ -35,12 +37,10 @@ function explain(vanilla, turbo) {
     return `  vanilla: ${said[0]}\n  turbo:   ${said[1]}`;
   }
   const aspects = /** @type {Aspect[]} */ (differences(vanilla, turbo));
-  // What was sent to a channel was sent.
-  const telling = aspects.filter((aspect) => !aspect.startsWith('channel') || !aspects.includes('sent'));
-  const parts = telling.slice(0, MOST_ASPECTS).map((aspect) =>
-    explainAspect(aspect, vanilla.lines?.[aspect] ?? [], turbo.lines?.[aspect] ?? []),
-  );
-  const rest = aspects.filter((aspect) => !telling.slice(0, MOST_ASPECTS).includes(aspect));
+  const order = [...TELLING.filter((aspect) => aspects.includes(aspect)), ...aspects];
+  const shown = [...new Set(order)].slice(0, MOST_ASPECTS);
+  const parts = shown.map((aspect) => explainAspect(aspect, vanilla.lines?.[aspect] ?? [], turbo.lines?.[aspect] ?? []));
+  const rest = aspects.filter((aspect) => !shown.includes(aspect));
   return [...parts, ...(rest.length ? [`  and: ${rest.join(', ')}`] : [])].join('\n');
 }
 
@@ -66,7 +66,8 @@ function explainAspect(aspect, vanilla, turbo) {
 
 /** @param {string} line */
 function shortened(line) {
-  return line.length > WIDTH ? `${line.slice(0, WIDTH)}…` : line;
+  const text = line.length > WIDTH ? `${line.slice(0, WIDTH)}…` : line;
+  return text.replaceAll('\n', '⏎');
 }
 
 /**

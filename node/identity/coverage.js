@@ -14,6 +14,9 @@ const { promisify } = require('node:util');
 /** Where callbacks are written; a place is such a file and the offset of a function in it. */
 const DATA = /[\\/]dist[\\/]((?:data|config)[\\/].*\.js)$/;
 
+/** Kinds first, as they come. */
+const ORDER = ['shared by all', 'a generation’s own', 'another mod’s own', 'all'];
+
 /** Watches this process. It has to begin before the simulator is loaded. */
 class Watch {
   constructor() {
@@ -50,24 +53,30 @@ async function inventory() {
 /**
  * @param {Callback[]} callbacks
  * @param {Set<string>} reached places
- * @returns {{shares: Share[], missed: string[]}} how many of each kind were reached, and the names of the others
+ * @returns {{shares: Share[], missed: string[]}} how many were reached of each kind, and by whose they are; and the names
+ *   of the others
  */
 function judge(callbacks, reached) {
   /** @type {Map<string, Share>} */
   const shares = new Map();
-  const total = { kind: 'all', reached: 0, all: 0 };
   const missed = [];
-  for (const { name, kind, places } of callbacks) {
-    const share = shares.get(kind) ?? { kind, reached: 0, all: 0 };
-    shares.set(kind, share);
+  for (const { name, kind, mod, places } of callbacks) {
     const met = places.some((place) => reached.has(place));
-    for (const count of [share, total]) {
-      count.all++;
-      if (met) count.reached++;
+    for (const group of [kind, owner(mod), 'all']) {
+      const share = shares.get(group) ?? { kind: group, reached: 0, all: 0 };
+      shares.set(group, share);
+      share.all++;
+      if (met) share.reached++;
     }
     if (!met) missed.push(name);
   }
-  return { shares: [...shares.values(), total], missed };
+  return { shares: [...shares.values()].sort((one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind)), missed };
+}
+
+/** @param {string} mod */
+function owner(mod) {
+  if (!mod) return 'shared by all';
+  return /^gen\d$/.test(mod) ? 'a generation’s own' : 'another mod’s own';
 }
 
 module.exports = { Watch, inventory, judge };

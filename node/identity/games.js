@@ -13,7 +13,8 @@ const { masked } = require('./record');
  * @typedef {import('./record').Aspect} Aspect
  * @typedef {import('../lib/simulator').Simulator & {extractChannelMessages: (text: string, channels: number[]) => any}} Simulator
  * @typedef {{name: string, seed: string, team?: string}} Player
- * @typedef {{format: string, seed: string, players: Record<string, Player>, debug: boolean, rated: boolean}} Opening
+ * @typedef {{format: string, seed: string, players: Record<string, Player>, debug: boolean, luck: boolean | null,
+ *   rated: boolean}} Opening `luck` decides all that is left to chance, where that is not nothing
  */
 
 const CHANNELS = [-1, 0, 1, 2, 3, 4];
@@ -96,7 +97,7 @@ class DirectGame {
    * @param {BattleRecord} record
    */
   static start(simulator, opening, record) {
-    const { format, seed, players, debug, rated } = opening;
+    const { format, seed, players, debug, luck, rated } = opening;
     /** @type {any} */
     const options = {
       formatid: format,
@@ -105,6 +106,7 @@ class DirectGame {
       ...structuredClone(players),
     };
     if (debug) options.debug = true;
+    if (luck !== null) options.forceRandomChance = luck;
     if (rated) options.rated = 'Rated battle';
     const game = new DirectGame(simulator, opening, record, new simulator.Battle(options));
     game.battle.sendUpdates();
@@ -132,8 +134,11 @@ class DirectGame {
     const { activeRequest } = side;
     const taken = this.battle.choose(id, choice);
     this.battle.sendUpdates();
+    const refusal = taken ? '' : side.choice.error || 'refused';
     if (taken) this.answered.add(activeRequest);
-    return taken ? '' : side.choice.error || 'refused';
+    // A choice that is refused takes the place of an earlier one, unless that can no longer be undone.
+    else if (activeRequest && !refusal.startsWith("Can't undo")) this.answered.delete(activeRequest);
+    return refusal;
   }
 
   /**
@@ -181,7 +186,13 @@ class DirectGame {
     if (!state) return null;
     // The serialiser forgets custom rules.
     state.formatid = this.opening.format;
-    const battle = this.simulator.Battle.fromJSON(JSON.stringify(state));
+    let battle;
+    try {
+      battle = this.simulator.Battle.fromJSON(JSON.stringify(state));
+    } catch (error) {
+      this.record.add('states', `cannot be taken up again: ${error}`);
+      return null;
+    }
     battle.restart((/** @type {string} */ type, /** @type {any} */ data) =>
       witness(this.simulator, this.record, type, data),
     );

@@ -12,15 +12,28 @@ const { Random } = require('./random');
  */
 
 /** Replays take longest. @type {readonly Kind[]} */
-const OFTEN = ['plain', 'plain', 'plain', 'debug', 'serialise', 'serialise', 'fork', 'fork', 'replay'];
-/** Rules that are about teams only have nothing to do in a battle. */
-const BEFORE_BATTLE = new Set(['onValidateTeam', 'onValidateSet', 'onValidateRule', 'onChangeSet']);
+const OFTEN = ['plain', 'plain', 'plain', 'debug', 'serialise', 'serialise', 'fork', 'fork', 'replay', 'together'];
+/** What to write behind rules that want a value; others take none. @type {Record<string, string>} */
+const VALUES = {
+  abilityclause: '2',
+  allowedpokemoves: '1',
+  bestof: '3',
+  evlimits: 'Atk 0-124 / Def 100-252',
+  forcemonocolor: 'Red',
+  forcemonotype: 'Water',
+  forceselect: 'Pikachu',
+  forceteratype: 'Fire',
+  itemclause: '1',
+  maxtotallevel: '500',
+  minsourcegen: '9',
+  uniquepokemoves: '1',
+};
 const GENERATIONS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 class Plan {
   /** @param {import('../lib/simulator').Simulator} simulator */
   constructor({ Dex, Teams }) {
-    /** Formats that cannot be played as they are meant, and why not. @type {Map<string, string>} */
+    /** Formats for which the simulator draws no teams, and rules that no format can have, with why. @type {Map<string, string>} */
     this.left = new Map();
     const formats = Dex.formats.all().filter((format) => format.effectType === 'Format');
     /** @param {string} format @param {string} teams @returns {Entry} */
@@ -30,21 +43,18 @@ class Plan {
     const meant = formats.filter((format) => format.team).map(({ id }) => entry(id, 'generated'));
     const custom = formats.filter(({ id }) => /^gen\dcustomgame$|^gen\d(doubles|triples)customgame$|^gen9triples$/.test(id));
     const scrambled = custom.map(({ id }) => entry(id, 'scrambled'));
+    scrambled.push(entry('gen9customgame', 'plundered'), entry('gen9doublescustomgame', 'plundered'));
     const others = formats.filter((format) => !format.team);
     const drawn = others.filter((format) => this.#canDraw(Teams, format)).map(({ id }) => entry(id, 'generated'));
-    const rules = this.#rules(Dex).map((format) => entry(format, 'scrambled'));
+    const rules = this.#rules(Dex).map(({ format, teams }) => entry(format, teams));
     const given = names().map(({ name, format }) => entry(format, name));
+    const modded = firstOfMods(formats).flatMap(({ id, team }) => [
+      entry(id, 'scrambled'),
+      ...(team ? [entry(id, 'generated')] : []),
+    ]);
+    const rest = interleaved(others.map(({ id }) => entry(id, 'scrambled')), drawn, rules);
     /** One battle of each list in turn. */
-    this.lists = [
-      random,
-      scrambled,
-      meant,
-      ...(given.length ? [given] : []),
-      random,
-      scrambled,
-      interleaved(others.map(({ id }) => entry(id, 'scrambled')), drawn, rules),
-      ...(given.length ? [given] : []),
-    ];
+    this.lists = [random, scrambled, given, meant, rest, modded, scrambled, random, given, rest];
   }
 
   /**
@@ -72,30 +82,58 @@ class Plan {
       /** @type {any} */ (Teams.getGenerator(format, /** @type {any} */ ('1,2,3,4'))).enforceNoDirectCustomBanlistChanges?.();
       return true;
     } catch (error) {
-      this.left.set(format.id, `no generated teams: ${/** @type {Error} */ (error).message.split('\n')[0].replace(/'.*[\\/]/, "'")}`);
+      this.left.set(format.id, /** @type {Error} */ (error).message.split('\n')[0]);
       return false;
     }
   }
 
   /**
    * @param {any} Dex
-   * @returns {string[]} custom games, each with one more of the rules that do something in a battle
+   * @returns {{format: string, teams: string}[]} games that each have one more of the rules that do something
    */
   #rules(Dex) {
-    const formats = [];
-    for (const [id, rule] of Object.entries(/** @type {Record<string, any>} */ (Dex.data.Rulesets))) {
+    return Object.entries(/** @type {Record<string, any>} */ (Dex.data.Rulesets)).flatMap(([id, rule]) => {
       const hooks = Object.keys(rule).filter((key) => key.startsWith('on') && typeof rule[key] === 'function');
-      if (rule.effectType === 'Format' || hooks.every((key) => BEFORE_BATTLE.has(key))) continue;
-      const format = `gen9customgame@@@${rule.name ?? id}`;
-      try {
-        Dex.formats.validate(format);
-        formats.push(format);
-      } catch (error) {
-        this.left.set(format, /** @type {Error} */ (error).message);
-      }
-    }
-    return formats;
+      if (rule.effectType === 'Format' || !hooks.length) return [];
+      const name = `${rule.name ?? id}${VALUES[id] ? `=${VALUES[id]}` : ''}`;
+      const games = [
+        { format: `gen9customgame@@@${name}`, teams: 'scrambled' },
+        { format: `gen9randombattle@@@${name}`, teams: 'generated' },
+      ];
+      const reasons = games.map(({ format }) => refusal(Dex, format));
+      const fits = reasons.indexOf('');
+      if (fits < 0) this.left.set(games[0].format, reasons[0]);
+      return fits < 0 ? [] : [games[fits]];
+    });
   }
+}
+
+/**
+ * @param {any} Dex
+ * @param {string} format
+ * @returns {string} why there is no such format, or nothing
+ */
+function refusal(Dex, format) {
+  try {
+    Dex.formats.validate(format);
+    return '';
+  } catch (error) {
+    return /** @type {Error} */ (error).message;
+  }
+}
+
+/**
+ * @param {readonly any[]} formats
+ * @returns {any[]} of each mod that is more than a generation, a format of each kind of game: those with teams of their own
+ */
+function firstOfMods(formats) {
+  /** @type {Map<string, any>} */
+  const first = new Map();
+  for (const format of formats) {
+    const key = `${format.mod} ${format.gameType}`;
+    if (!/^gen\d$/.test(format.mod) && (!first.has(key) || (format.team && !first.get(key).team))) first.set(key, format);
+  }
+  return [...first.values()];
 }
 
 /**

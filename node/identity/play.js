@@ -11,17 +11,19 @@ const { drawTeams } = require('./teams');
  * A battle in a few words; everything in it follows from them.
  * @typedef {object} Spec
  * @property {string} format its name, and custom rules, if any, as the simulator takes them
- * @property {string} teams generated, scrambled, or the name of given ones
+ * @property {string} teams generated, scrambled, plundered, or the name of given ones
  * @property {Kind} kind
  * @property {number} seed
  *
- * @typedef {'plain' | 'debug' | 'serialise' | 'fork' | 'replay'} Kind
+ * @typedef {'plain' | 'debug' | 'serialise' | 'fork' | 'replay' | 'together'} Kind `together` is with another battle, in turns
  * @typedef {import('./games').Simulator} Simulator
  * @typedef {DirectGame | RoomGame} Game
  */
 
 /** @type {readonly Kind[]} */
-const KINDS = ['plain', 'debug', 'serialise', 'fork', 'replay'];
+const KINDS = ['plain', 'debug', 'serialise', 'fork', 'replay', 'together'];
+/** A process plays many battles side by side: what one leaves in the simulator must not reach the other. */
+const COMPANIONS = ['gen9randombattle', 'gen8randombattle', 'gen4randombattle', 'gen1randombattle', 'gen9randomdoublesbattle'];
 const NAMES = ['Red', 'Blue', 'Green', 'Yellow'];
 /** Battles that nobody wins end here; teams at random can be bad at winning. */
 const MOST_TURNS = { generated: 300, other: 100 };
@@ -36,11 +38,18 @@ const PRANKS = ['undo', 'undo', 'rename', 'reseed', 'sheets', 'forfeit', 'tiebre
 function play(simulator, spec) {
   const record = new BattleRecord();
   holdStill(simulator, spec);
-  const match = new Match(simulator, spec, record);
-  try {
-    match.play();
-  } catch (error) {
-    record.add('error', String(error));
+  const matches = [new Match(simulator, spec, record).play()];
+  if (spec.kind === 'together') {
+    const format = new Random(`companion ${spec.seed}`).pick(COMPANIONS);
+    matches.push(new Match(simulator, { ...spec, format, teams: 'generated' }, record).play());
+  }
+  while (matches.length) {
+    const match = /** @type {Generator<void>} */ (matches.shift());
+    try {
+      if (!match.next().done) matches.push(match);
+    } catch (error) {
+      record.add('error', String(error));
+    }
   }
   return record;
 }
@@ -86,7 +95,8 @@ class Match {
     this.turns = spec.teams === 'generated' ? MOST_TURNS.generated : MOST_TURNS.other;
   }
 
-  play() {
+  /** Plays it, a choice at a time. @returns {Generator<void>} */
+  *play() {
     const opening = this.#opening();
     const inRoom = this.spec.kind === 'fork' || this.spec.kind === 'replay';
     const game = (inRoom ? RoomGame : DirectGame).start(this.simulator, opening, this.record);
@@ -94,7 +104,7 @@ class Match {
     for (const side of battle.sides) this.record.add('teams', JSON.stringify(side.team));
     const shape = { width: battle.activePerHalf, sides: battle.sides.length };
     const policies = battle.sides.map(() => new Policy(this.#split(), shape));
-    this.#playOn(game, policies, MOST_CHOICES);
+    yield* this.#playOn(game, policies, MOST_CHOICES);
   }
 
   /** @returns {Random} one of its own for somebody */
@@ -114,7 +124,9 @@ class Match {
     for (let n = 0; n < format.playerCount; n++) {
       players[`p${n + 1}`] = { name: NAMES[n], seed: drawSeed(random), ...(teams ? { team: teams[n] } : {}) };
     }
-    return { format: id, seed: drawSeed(random), players, debug: this.spec.kind === 'debug', rated: random.chance(0.1) };
+    const debug = this.spec.kind === 'debug';
+    const luck = debug && random.chance(0.3) ? random.chance(0.5) : null;
+    return { format: id, seed: drawSeed(random), players, debug, luck, rated: random.chance(0.1) };
   }
 
   /**
@@ -122,8 +134,9 @@ class Match {
    * @param {Game} start
    * @param {Policy[]} policies
    * @param {number} most
+   * @returns {Generator<void>}
    */
-  #playOn(start, policies, most) {
+  *#playOn(start, policies, most) {
     let game = start;
     const last = this.choices + most;
     try {
@@ -132,7 +145,8 @@ class Match {
         if (!owing.length) throw new Error('nobody is asked for anything');
         const id = this.random.pick(owing);
         this.#decide(game, id, policies[Number(id[1]) - 1]);
-        if (!game.battle.ended && most === MOST_CHOICES) game = this.#interrupt(game, policies);
+        if (!game.battle.ended && most === MOST_CHOICES) game = yield* this.#interrupt(game, policies);
+        yield;
       }
     } finally {
       conclude(game.battle, this.record);
@@ -168,12 +182,12 @@ class Match {
    * Now and then: looks at the state, or goes on with a copy of the game.
    * @param {Game} game
    * @param {Policy[]} policies
-   * @returns {Game} the one to go on with
+   * @returns {Generator<void, Game>} the one to go on with
    */
-  #interrupt(game, policies) {
+  *#interrupt(game, policies) {
     const { random, spec } = this;
     if (!random.chance(0.06)) return game;
-    if (spec.kind === 'plain' || spec.kind === 'debug') {
+    if (spec.kind === 'plain' || spec.kind === 'debug' || spec.kind === 'together') {
       checkpoint(game.battle, this.record);
       return game;
     }
@@ -182,10 +196,10 @@ class Match {
     if (!copy) return game;
     if (random.chance(0.5)) {
       // The one that is left plays on for a while: it must not disturb the one that goes on.
-      this.#playOn(game, policies.map((policy) => policy.copy()), 1 + random.below(20));
+      yield* this.#playOn(game, policies.map((policy) => policy.copy()), 1 + random.below(20));
       return copy;
     }
-    this.#playOn(copy, policies.map((policy) => policy.copy()), 1 + random.below(20));
+    yield* this.#playOn(copy, policies.map((policy) => policy.copy()), 1 + random.below(20));
     return game;
   }
 }

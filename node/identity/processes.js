@@ -17,9 +17,6 @@ const REGISTER = path.join(__dirname, '..', 'turbo', 'register.js');
 /** A battle takes a tenth of a second; a replay of a long one some seconds, on a machine that has other work to do. */
 const PATIENCE = 120_000;
 
-/** Raised when a process ends, or does not answer, in the middle of a battle. */
-class Fell extends Error {}
-
 class PlayerProcess {
   /**
    * @param {string[]} execArgv
@@ -32,7 +29,7 @@ class PlayerProcess {
       env: { ...process.env, ...env },
       stdio: ['pipe', 'inherit', 'inherit', 'ipc'],
     });
-    /** @type {Map<number, {resolve: (answer: Answer) => void, reject: (error: Error) => void}>} */
+    /** @type {Map<number, (answer: Answer | string) => void>} */
     this.waiting = new Map();
     /** @type {Set<string>} */
     this.warnings = new Set();
@@ -47,11 +44,11 @@ class PlayerProcess {
         else this.#hear(message);
       });
       this.child.on('exit', (code, signal) => {
-        reject(new Fell(`the process ended with ${signal ?? code}`));
+        reject(new Error(`a process ended with ${signal ?? code} before it could play`));
         this.#fall(`the process ended with ${signal ?? code}`);
       });
     });
-    // Who asks hears of it; nobody has to ask.
+    // Who waits for it hears of it; nobody has to wait.
     this.ready.catch(() => {});
     /** @type {((reached: string[]) => void) | undefined} */
     this.whenReached = undefined;
@@ -60,13 +57,13 @@ class PlayerProcess {
   /**
    * @param {Spec} spec
    * @param {boolean} full
-   * @returns {Promise<Answer>}
+   * @returns {Promise<Answer | string>} an answer, or why there is none
    */
-  ask(spec, full) {
-    if (this.fallen) return Promise.reject(new Fell(this.fallen));
-    return new Promise((resolve, reject) => {
+  play(spec, full) {
+    if (this.fallen) return Promise.resolve(this.fallen);
+    return new Promise((resolve) => {
       const id = ++this.asked;
-      this.waiting.set(id, { resolve, reject });
+      this.waiting.set(id, resolve);
       if (this.waiting.size === 1) this.#watchTime();
       this.child.send({ id, spec, full });
     });
@@ -92,7 +89,7 @@ class PlayerProcess {
     if (message.warning) this.warnings.add(message.warning);
     else if (message.reached) this.whenReached?.(message.reached);
     else {
-      this.waiting.get(message.id)?.resolve(message);
+      this.waiting.get(message.id)?.(message);
       this.waiting.delete(message.id);
       this.#watchTime();
     }
@@ -111,17 +108,22 @@ class PlayerProcess {
   #fall(why) {
     clearTimeout(this.timer);
     this.fallen ||= why;
-    for (const { reject } of this.waiting.values()) reject(new Fell(this.fallen));
+    for (const resolve of this.waiting.values()) resolve(this.fallen);
     this.waiting.clear();
   }
 }
 
+/** @param {Pick<Options, 'off' | 'requires'>} options */
+function turboProcess({ off, requires }) {
+  const preloads = [...requires, REGISTER].flatMap((file) => ['--require', file]);
+  return new PlayerProcess(preloads, [], { MAPLE_TURBO_OFF: off.join(',') });
+}
+
 class Pair {
   /** @param {Options} options */
-  constructor({ off, requires, watch }) {
-    const preloads = [...requires, REGISTER].flatMap((file) => ['--require', file]);
+  constructor({ watch, ...options }) {
     this.vanilla = new PlayerProcess([], watch ? ['--watch'] : [], {});
-    this.turbo = new PlayerProcess(preloads, [], { MAPLE_TURBO_OFF: off.join(',') });
+    this.turbo = turboProcess(options);
   }
 
   /** @returns {Promise<Outcome[]>} which patches are on */
@@ -136,12 +138,7 @@ class Pair {
    * @param {boolean} [full] with all lines
    */
   async play(spec, full = false) {
-    const ask = (/** @type {PlayerProcess} */ player) =>
-      player.ask(spec, full).catch((error) => {
-        if (error instanceof Fell) return error.message;
-        throw error;
-      });
-    const [vanilla, turbo] = await Promise.all([ask(this.vanilla), ask(this.turbo)]);
+    const [vanilla, turbo] = await Promise.all([this.vanilla.play(spec, full), this.turbo.play(spec, full)]);
     return { vanilla, turbo };
   }
 
@@ -155,4 +152,4 @@ class Pair {
   }
 }
 
-module.exports = { Pair };
+module.exports = { Pair, turboProcess };

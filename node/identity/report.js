@@ -1,7 +1,6 @@
 'use strict';
 /** What a run found, in words. */
 
-const { CHUNK } = require('./suite');
 const { duration } = require('./progress');
 
 /**
@@ -20,22 +19,24 @@ function described({ format, teams, kind, seed }) {
 
 /** @param {Spec} spec @returns {string} what plays it again */
 function command({ format, teams, kind, seed }) {
-  const name = /^\w+$/.test(format) ? format : `'${format}'`;
+  const name = /^\w+$/.test(format) ? format : `"${format}"`;
   return `${COMMAND} --format ${name}${teams === 'generated' ? '' : ` --teams ${teams}`} --kind ${kind} --seed ${seed}`;
 }
 
-/** @param {Failure} failure */
-function failureText({ spec, index, aspects, alone, text, blame }) {
+/**
+ * @param {Failure} failure
+ * @param {string} [selection] the options that name the battles of the run
+ */
+function failureText({ spec, index, since, aspects, alone, text, blame }, selection = '--first') {
   const lines = [`DIFFERENT in ${aspects.slice(0, 6).join(', ')}: ${described(spec)}`];
   if (alone) lines.push(text, `  again: ${command(spec)}`);
   else {
-    const first = index - (index % CHUNK);
     lines.push(
       '  not so in fresh processes: what comes before it matters',
-      `  again: ${COMMAND} --first ${first} --battles ${index - first + 1}`,
+      `  again: ${COMMAND} ${selection} ${since} --battles ${index - since + 1}`,
     );
   }
-  if (blame) lines.push(`  ${blame.length ? `it takes these patches: ${blame.join(', ')}` : 'no single patch makes the difference'}`);
+  if (blame) lines.push(`  patch: ${blame}; with those before it alone, it is the same`);
   return lines.filter(Boolean).join('\n');
 }
 
@@ -62,7 +63,7 @@ function summary(suite, seconds) {
   if (never.length) lines.push(`formats in which every battle threw: ${never.join(', ')}`);
   for (const spec of suite.stuck) lines.push(`neither answers: ${command(spec)}`);
   lines.push(suite.failures.length ? `${suite.failures.length} battles DIFFER` : 'all the same');
-  for (const { spec, aspects } of suite.failures.slice(MOST_LISTED * -1)) {
+  for (const { spec, aspects } of suite.failures.slice(0, MOST_LISTED)) {
     lines.push(`  ${command(spec)}    # ${aspects.slice(0, 3).join(', ')}`);
   }
   return lines.join('\n');
@@ -76,4 +77,17 @@ function coverageText(shares) {
   return ["callbacks of the simulator's data that vanilla reached:", ...rows].join('\n');
 }
 
-module.exports = { command, coverageText, failureText, summary };
+/** @param {import('./plan').Plan} plan */
+function formatsText(plan) {
+  /** @type {Map<string, Set<string>>} */
+  const teams = new Map();
+  for (const entry of plan.lists.flat()) teams.set(entry.format, (teams.get(entry.format) ?? new Set()).add(entry.teams));
+  const rows = [...teams].sort().map(([format, names]) => {
+    const why = plan.left.get(format);
+    return `${format}: ${[...names].join(', ')}${why ? `; draws none: ${why}` : ''}`;
+  });
+  const without = [...plan.left].filter(([format]) => !teams.has(format)).map(([format, why]) => `${format}: not played; ${why}`);
+  return [...rows, ...without].join('\n');
+}
+
+module.exports = { command, coverageText, failureText, formatsText, summary };

@@ -13,7 +13,7 @@ const { inventory, judge } = require('./coverage');
 const { Plan } = require('./plan');
 const { KINDS } = require('./play');
 const { Progress } = require('./progress');
-const { coverageText, failureText, summary } = require('./report');
+const { coverageText, failureText, formatsText, summary } = require('./report');
 const { Suite } = require('./suite');
 const { patches } = require('../turbo/patches');
 
@@ -28,7 +28,8 @@ const HELP = `Plays the same battles in vanilla and in turbo, and compares all t
   node identity/run.js --format F [--teams T] [--kind K] [--seed N] [--battles N]
 
   --format    a format, custom rules behind @@@ included
-  --teams     generated (as the format draws them), scrambled, or the name of given ones
+  --teams     generated (as the format draws them), scrambled, plundered, or the name of given ones
+  --formats   prints which formats there are, and where the simulator draws no teams, why not
   --kind      ${KINDS.join(', ')}; else one after the other
   --seed      of the first of these battles; more follow it
   --off a,b   leaves out these patches;  --patches a,b  has none but these and what they need
@@ -53,6 +54,7 @@ function parse() {
       coverage: { type: 'string' },
       'no-watch': { type: 'boolean', default: false },
       require: { type: 'string', multiple: true, default: [] },
+      formats: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -79,12 +81,13 @@ function unwanted({ off, patches: only }) {
 
 /**
  * @param {Options} options
- * @returns {{at: (index: number) => Spec, first: number, count: number}} the battles to play
+ * @returns {{at: (index: number) => Spec, first: number, count: number, selection: string}} the battles to play, and
+ *   the options that say which, but for the number of the first
  */
 function battles({ battles: wanted, first, format, teams, kind, seed }) {
   if (format === undefined) {
     const plan = new Plan(loadSimulator(FOLDER));
-    return { at: (index) => plan.at(index), first: Number(first), count: Number(wanted ?? 4000) };
+    return { at: (index) => plan.at(index), first: Number(first), count: Number(wanted ?? 4000), selection: '--first' };
   }
   const start = Number(seed ?? 0);
   const count = Number(wanted ?? (seed === undefined ? 50 : 1));
@@ -95,7 +98,8 @@ function battles({ battles: wanted, first, format, teams, kind, seed }) {
     kind: /** @type {Kind} */ (kind ?? KINDS[index % KINDS.length]),
     seed: index,
   });
-  return { at, first: start, count };
+  const selection = `--format "${format}" --teams ${teams}${kind ? ` --kind ${kind}` : ''} --seed`;
+  return { at, first: start, count, selection };
 }
 
 async function main() {
@@ -104,7 +108,11 @@ async function main() {
     console.log(HELP);
     return;
   }
-  const { at, first, count } = battles(options);
+  if (options.formats) {
+    console.log(formatsText(new Plan(loadSimulator(FOLDER))));
+    return;
+  }
+  const { at, first, count, selection } = battles(options);
   const progress = new Progress(count, process.stderr);
   const suite = new Suite(
     {
@@ -117,12 +125,12 @@ async function main() {
       played: ({ played, failures }) => progress.show(played, failures.length),
       failed: (failure) => {
         progress.clear();
-        console.log(failureText(failure));
+        console.log(failureText(failure, selection));
       },
     },
   );
   // The second Ctrl-C ends us at once; no process of ours outlives us.
-  process.once('SIGINT', () => void suite.stop());
+  process.once('SIGINT', () => suite.stop());
   await suite.run(at, first, count);
   progress.clear();
   if (suite.reached.size) await reportCoverage(suite.reached, options.coverage);
@@ -142,5 +150,6 @@ async function reportCoverage(reached, file) {
 
 main().catch((error) => {
   console.error(`error: ${error.message}`);
-  process.exitCode = 2;
+  // Not by itself: processes that were started would keep us here. They end with us.
+  process.exit(2);
 });

@@ -1,16 +1,17 @@
 'use strict';
 /** Plays battles in pairs of processes, compares each, and looks again, alone, at those that differ. */
 
-const { setTimeout } = require('node:timers/promises');
 const { differences, explain } = require('./compare');
-const { Pair } = require('./processes');
+const { Pair, turboProcess } = require('./processes');
 
 /**
  * @typedef {import('./play').Spec} Spec
  * @typedef {import('./processes').Options} Options
+ * @typedef {import('./child').Answer} Answer
  * @typedef {import('../turbo/installation').Outcome} Outcome
- * @typedef {{spec: Spec, index: number, aspects: string[], alone: boolean, text: string, blame: string[] | null}} Failure
- *   `alone` says whether it differs in fresh processes too, or only after the battles before it
+ * @typedef {{spec: Spec, index: number, since: number, aspects: string[], alone: boolean, text: string, blame: string}} Failure
+ *   `alone` says whether it differs in fresh processes too, or only after the battles `since` these began; `blame`
+ *   is the patch that makes it differ, if that was asked for
  */
 
 /** Battles for a pair of processes, which then makes room for another: the simulator's caches only grow. */
@@ -19,7 +20,7 @@ const CHUNK = 400;
 const WINDOW = 6;
 /** To explain one takes fresh processes; after some, people have enough to look at. */
 const MOST_EXPLAINED = 10;
-/** How long a process that is to end may take to finish what it plays and say what it reached. */
+/** How long processes that are to end may take to finish what they play, in milliseconds. */
 const LAST_WORDS = 10_000;
 
 class Suite {
@@ -49,6 +50,8 @@ class Suite {
     this.stopped = false;
     /** @type {Set<Pair>} */
     this.pairs = new Set();
+    /** Fresh processes are for one battle at a time. @type {Promise<void>} */
+    this.examined = Promise.resolve();
   }
 
   /** @param {(index: number) => Spec} at @param {number} first @param {number} count */
@@ -59,18 +62,12 @@ class Suite {
     }
   }
 
-  /** Ends all processes, when they have said what they reached; who waits for a battle hears no more of it. */
-  async stop() {
+  /** Begins no other battle. Processes may finish theirs and say what they reached, if that does not take long. */
+  stop() {
     this.stopped = true;
-    await Promise.all([...this.pairs].map((pair) => this.#gather(pair)));
-    for (const pair of this.pairs) pair.end();
-  }
-
-  /** @param {Pair} pair */
-  async #gather(pair) {
-    if (!this.options.watch) return;
-    const places = await Promise.race([pair.vanilla.reached(), setTimeout(LAST_WORDS, /** @type {string[]} */ ([]), { ref: false })]);
-    for (const place of places) this.reached.add(place);
+    setTimeout(() => {
+      for (const pair of this.pairs) pair.end();
+    }, LAST_WORDS).unref();
   }
 
   /**
@@ -104,11 +101,11 @@ class Suite {
     const lane = async () => {
       while (next < to && !this.stopped && !pair.fallen) {
         const index = next++;
-        await this.#battle(pair, at(index), index);
+        await this.#battle(pair, at(index), index, from);
       }
     };
     await Promise.all(Array.from({ length: WINDOW }, lane));
-    if (!this.stopped) await this.#gather(pair);
+    if (this.options.watch) for (const place of await pair.vanilla.reached()) this.reached.add(place);
     this.#close(pair);
     return next;
   }
@@ -117,20 +114,27 @@ class Suite {
    * @param {Pair} pair
    * @param {Spec} spec
    * @param {number} index
+   * @param {number} since
    */
-  async #battle(pair, spec, index) {
+  async #battle(pair, spec, index, since) {
     const { vanilla, turbo } = await pair.play(spec);
     if (this.stopped) return;
-    if (typeof vanilla === 'string' || typeof turbo === 'string') await this.#fell(spec, index);
+    if (typeof vanilla === 'string' || typeof turbo === 'string') await this.#inTurn(() => this.#fell(spec, index));
     else {
       this.#count(spec, vanilla);
       const aspects = differences(vanilla, turbo);
-      if (aspects.length) await this.#differs(spec, index, aspects);
+      if (aspects.length) await this.#inTurn(() => this.#differs({ spec, index, since, aspects }, vanilla));
     }
     this.listener.played(this);
   }
 
-  /** @param {Spec} spec @param {import('./child').Answer} answer */
+  /** @param {() => Promise<void>} examine */
+  #inTurn(examine) {
+    this.examined = this.examined.then(() => (this.stopped ? undefined : examine()));
+    return this.examined;
+  }
+
+  /** @param {Spec} spec @param {Answer} answer */
   #count(spec, { turns, error }) {
     this.played++;
     this.turns += turns;
@@ -157,16 +161,16 @@ class Suite {
     if (typeof vanilla === 'string' && typeof turbo === 'string') this.stuck.push(spec);
     else if (typeof vanilla !== 'string') this.#count(spec, vanilla);
     const aspects = differences(vanilla, turbo);
-    if (aspects.length) await this.#fail({ spec, index, aspects, alone: true, text: explain(vanilla, turbo), blame: null });
+    if (aspects.length) this.#fail({ spec, index, since: index, aspects, alone: true, text: explain(vanilla, turbo), blame: '' });
   }
 
   /**
-   * @param {Spec} spec
-   * @param {number} index
-   * @param {string[]} aspects
+   * @param {Pick<Failure, 'spec' | 'index' | 'since' | 'aspects'>} found
+   * @param {Answer} expected
    */
-  async #differs(spec, index, aspects) {
-    let [alone, text] = [true, ''];
+  async #differs(found, expected) {
+    const { spec } = found;
+    let [alone, text, blame] = [true, '', ''];
     if (this.failures.length < MOST_EXPLAINED) {
       const pair = await this.#open({ watch: false });
       const { vanilla, turbo } = await pair.play(spec, true);
@@ -174,32 +178,36 @@ class Suite {
       if (this.stopped) return;
       alone = differences(vanilla, turbo).length > 0;
       text = explain(vanilla, turbo);
+      if (alone && this.options.bisect) blame = await this.#blame(spec, expected);
     }
-    await this.#fail({ spec, index, aspects, alone, text, blame: null });
+    this.#fail({ ...found, alone, text, blame });
   }
 
   /** @param {Failure} failure */
-  async #fail(failure) {
-    if (this.options.bisect && failure.alone) failure.blame = await this.#blame(failure.spec);
+  #fail(failure) {
     this.failures.push(failure);
     this.listener.failed(failure, this);
   }
 
   /**
+   * Switches patches on one after the other, in their order, until the battle differs.
    * @param {Spec} spec that differs
-   * @returns {Promise<string[]>} the patches each of which it takes for that, those that need others first
+   * @param {Answer} vanilla
+   * @returns {Promise<string>} the patch with which it does
    */
-  async #blame(spec) {
-    const blame = [];
-    const on = this.patches.filter((patch) => patch.on).map(({ name }) => name);
-    for (const name of on.reverse()) {
-      const pair = await this.#open({ watch: false, off: [...this.options.off, name] });
-      const { vanilla, turbo } = await pair.play(spec);
-      this.#close(pair);
-      if (!differences(vanilla, turbo).length) blame.push(name);
+  async #blame(spec, vanilla) {
+    const names = this.patches.filter((patch) => patch.on).map(({ name }) => name);
+    let [same, different] = [0, names.length];
+    while (different - same > 1 && !this.stopped) {
+      const middle = (same + different) >> 1;
+      const turbo = turboProcess({ ...this.options, off: [...this.options.off, ...names.slice(middle)] });
+      const answer = await turbo.play(spec, false);
+      turbo.end();
+      if (differences(vanilla, answer).length) different = middle;
+      else same = middle;
     }
-    return blame;
+    return names[different - 1] ?? '';
   }
 }
 
-module.exports = { CHUNK, Suite };
+module.exports = { Suite };

@@ -8,10 +8,12 @@ const { deal, Random } = require('./random');
  * @typedef {import('./games').Simulator} Simulator
  * @typedef {import('./play').Spec} Spec
  * @typedef {import('./record').BattleRecord} BattleRecord
+ * @typedef {{species: any[], abilities: any[], items: any[], moves: any[]}} Lists
  */
 
 const SIZE = 6;
 const MOVES = 4;
+const THIEVERY = ['knockoff', 'trick', 'thief', 'switcheroo', 'covet', 'bestow', 'fling'];
 const STATS = ['hp', 'atk', 'def', 'spa', 'spd', 'spe'];
 
 /**
@@ -28,7 +30,7 @@ function drawTeams(simulator, spec, format, record) {
   const packed = [];
   for (let side = 0; side < format.playerCount; side++) {
     const number = spec.seed * format.playerCount + side;
-    const team = spec.teams === 'scrambled' ? scrambled(dex, format, number) : given(spec.teams, dex, number);
+    const team = teamOf(spec.teams, dex, format, number);
     packed.push(Teams.pack(/** @type {any} */ (team)));
     record.add('problems', ...problems(simulator, format, packed[side]));
   }
@@ -50,7 +52,25 @@ function problems({ Teams, TeamValidator }, format, packed) {
   }
 }
 
-/** @type {WeakMap<object, {species: any[], abilities: any[], items: any[], moves: any[]}>} */
+/**
+ * @param {string} kind
+ * @param {any} dex
+ * @param {any} format
+ * @param {number} number
+ * @returns {any[]}
+ */
+function teamOf(kind, dex, format, number) {
+  switch (kind) {
+    case 'scrambled':
+      return scrambled(dex, `${format.id} `, number, everything(dex));
+    case 'plundered':
+      return plundered(dex, `${format.id} plundered `, number);
+    default:
+      return given(kind, dex, number);
+  }
+}
+
+/** @type {WeakMap<object, Lists>} */
 const known = new WeakMap();
 
 /** @param {any} dex */
@@ -70,14 +90,31 @@ function everything(dex) {
 }
 
 /**
- * Any species with any ability, item and moves of the generation. Teams 0, 1, 2… together have all there is.
+ * Items that know who may take them, often with whom they belong to, among thieves.
  * @param {any} dex
- * @param {any} format
+ * @param {string} name
  * @param {number} number
  */
-function scrambled(dex, format, number) {
+function plundered(dex, name, number) {
   const lists = everything(dex);
-  const name = `${format.id} `;
+  const items = lists.items.filter((item) => item.onTakeItem);
+  const team = scrambled(dex, name, number, { ...lists, items });
+  const random = new Random(`${name}${number}`);
+  return team.map((set) => {
+    const users = dex.items.get(set.item).itemUser ?? [];
+    const species = users.length && random.chance(0.5) ? random.pick(users) : set.species;
+    return { ...set, species, moves: [...random.shuffled(THIEVERY).slice(0, 3), set.moves[0]] };
+  });
+}
+
+/**
+ * Any species with any ability, item and moves of the generation. Teams 0, 1, 2… together have all there is.
+ * @param {any} dex
+ * @param {string} name of the decks
+ * @param {number} number
+ * @param {Lists} lists of all there is
+ */
+function scrambled(dex, name, number, lists) {
   const species = deal(lists.species, `${name}species`, number, SIZE);
   const abilities = lists.abilities.length ? deal(lists.abilities, `${name}abilities`, number, SIZE) : [];
   const items = lists.items.length ? deal(lists.items, `${name}items`, number, SIZE) : [];

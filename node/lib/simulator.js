@@ -12,12 +12,12 @@ const path = require('node:path');
 
 /**
  * @param {string} folder of the pokemon-showdown package
- * @param {{turbo?: boolean, cache?: string}} [options] whether its hot paths are replaced, and where their compiled
- *   code is kept
+ * @param {{turbo?: boolean, cache?: string, off?: string[]}} [options] whether its hot paths are replaced, where their
+ *   compiled code is kept, and patches to leave out
  * @returns {Simulator}
  */
-function loadSimulator(folder, { turbo = false, cache } = {}) {
-  const installed = turbo ? putTurboInFront(cache) : () => [];
+function loadSimulator(folder, { turbo = false, cache, off } = {}) {
+  const installed = turbo ? putTurboInFront(cache, off) : () => [];
   /** @type {Package} */
   const { Battle, Dex, PRNG, Teams, TeamValidator } = require(folder);
   const { version } = require(path.join(folder, 'package.json'));
@@ -37,10 +37,13 @@ function loadSimulator(folder, { turbo = false, cache } = {}) {
 
 function* nothing() {}
 
-/** @param {string | undefined} cache */
-function putTurboInFront(cache) {
+/**
+ * @param {string | undefined} cache
+ * @param {string[] | undefined} off
+ */
+function putTurboInFront(cache, off) {
   const { install, installed } = require('../turbo');
-  install({ cache, warn: (message) => process.stderr.write(`${message}\n`) });
+  install({ off, cache, warn: (message) => process.stderr.write(`${message}\n`) });
   return installed;
 }
 

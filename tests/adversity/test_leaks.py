@@ -287,9 +287,12 @@ from bridge.timing import RoundTrips
 loop, poison = sys.argv[1:]
 patient = BridgeConfig(pool=1, response_timeout=600, start_timeout=600, warmup_battles=0)
 
+def ignore(*_):
+    pass
+
 def lone(config):
     return Controller(
-        1, config, find_runtime(), trips=RoundTrips(), on_beat=print, on_death=print
+        1, config, find_runtime(), trips=RoundTrips(), on_beat=ignore, on_death=ignore
     )
 
 async def until_busy(controller):
@@ -298,21 +301,20 @@ async def until_busy(controller):
 
 async def main():
     playing = ControllerRegistry(patient)
-    looping = ControllerRegistry(patient, node_arguments=("--require", poison))
+    looping = ControllerRegistry(patient, turbo=False, node_arguments=("--require", poison))
     await asyncio.gather(playing.start(), looping.start())
     await playing.open("gen1randombattle")
     room = await looping.open("gen1randombattle")
     endless = room.p1.choose("fault loop")
     warming = lone(patient.replace(warmup_battles=1_000_000))
-    warm_up = asyncio.ensure_future(warming.start())
-    await asyncio.gather(until_busy(room.controller), until_busy(warming))
+    await asyncio.gather(warming.start(), until_busy(room.controller))
     loading = lone(patient)
     start = asyncio.ensure_future(loading.start())
     while not loading.pid:
         await asyncio.sleep(0)
     everyone = playing._ready()[0], room.controller, warming, loading
     print(json.dumps([controller.pid for controller in everyone]), flush=True)
-    await asyncio.gather(endless, warm_up, start)
+    await asyncio.gather(endless, start)
 
 asyncio.Runner(loop_factory=LOOPS[loop]).run(main())
 """

@@ -30,7 +30,10 @@ AT_ONCE = 6
 
 @dataclass
 class Calm:
-    """What the battles are like on one controller that stays, and the memory that it then has."""
+    """What the battles are like on one controller that stays, and the memory that it then has.
+
+    Without turbo, as one that hoards: its fault loads the simulator before turbo could.
+    """
 
     recordings: list[Recording]
     megabytes: int
@@ -39,7 +42,8 @@ class Calm:
 @pytest.fixture(scope="module")
 def calm() -> Calm:
     async def main() -> Calm:
-        async with ControllerRegistry(pool=1, warmup_battles=0, response_timeout=30) as registry:
+        settings = BridgeConfig(pool=1, warmup_battles=0, turbo=False, response_timeout=30)
+        async with ControllerRegistry(settings) as registry:
             (controller,) = registry._ready()
             recordings = await play(registry)
             await controller.ping()
@@ -239,6 +243,102 @@ async def test_a_controller_that_dies_while_it_is_to_be_recycled_is_replaced_onc
         assert await recorder.play() == calm.recordings[0]
         found = counters(registry)
         assert (found["deaths"], found["starts"], found["recycled"]) == (1, 2, {})
+
+
+# Newcomers warm before they replace who is healthy
+
+
+ENDLESS = 1_000_000
+
+
+def ask_for_another(registry: ControllerRegistry) -> Controller:
+    """Has the only controller of a pool replaced some time; returns it."""
+    assert registry._pool is not None
+    (berth,) = registry._pool._berths
+    berth.recycle = "battles"
+    berth.attention.set()
+    (former,) = registry._ready()
+    return former
+
+
+async def successor_of(registry: ControllerRegistry) -> Controller:
+    """The controller that warms to take the place of another."""
+    assert registry._pool is not None
+    (berth,) = registry._pool._berths
+    await until(lambda: berth.successor is not None)
+    assert berth.successor is not None
+    return berth.successor
+
+
+@pytest.fixture
+def warming(restless: BridgeConfig) -> BridgeConfig:
+    return restless.replace(pool=1, warmup_battles=ENDLESS, warmup_format=FORMAT)
+
+
+async def test_a_healthy_controller_is_replaced_by_one_that_is_warm(
+    warming: BridgeConfig,
+) -> None:
+    async with ControllerRegistry(warming, warmup_battles=20) as registry:
+        former = ask_for_another(registry)
+        newcomer = await successor_of(registry)
+        assert newcomer.vitals.warmth < 1
+        assert registry._ready() == [former]
+        states = [c["state"] for c in registry.stats(round_trips=False)["controllers"]]
+        assert states == ["ready", "warming"]
+        await until(lambda: former.state is not ControllerState.READY)
+        assert registry._ready() == [newcomer]
+        assert newcomer.vitals.warm == (20, 20)
+        assert counters(registry)["recycled"] == {"battles": 1}
+
+
+async def test_a_controller_that_dies_is_replaced_at_once_even_by_a_cold_one(
+    warming: BridgeConfig, calm: Calm
+) -> None:
+    async with ControllerRegistry(warming) as registry:
+        _, recorder = await hold(registry, 0)
+        former = ask_for_another(registry)
+        newcomer = await successor_of(registry)
+        os.kill(former.pid, signal.SIGKILL)
+        assert await recorder.play() == calm.recordings[0]
+        assert registry._ready() == [newcomer]
+        assert newcomer.vitals.warmth < 1
+        found = counters(registry)
+        assert (found["deaths"], found["starts"], found["recycled"]) == (1, 2, {})
+
+
+async def test_a_newcomer_that_dies_while_it_warms_has_a_successor(
+    warming: BridgeConfig, calm: Calm
+) -> None:
+    config = warming.replace(warmup_battles=60, backoff_base=0.01)
+    async with ControllerRegistry(config) as registry:
+        _, recorder = await hold(registry, 0)
+        former = ask_for_another(registry)
+        first = await successor_of(registry)
+        os.kill(first.pid, signal.SIGKILL)
+        await until(lambda: former.state is not ControllerState.READY)
+        (second,) = registry._ready()
+        assert second is not first
+        assert second.vitals.warmth == 1
+        assert await recorder.play() == calm.recordings[0]
+        found = counters(registry)
+        assert (found["deaths"], found["starts"], found["failed_starts"]) == (1, 3, 0)
+
+
+async def test_nobody_waits_for_ever_until_a_newcomer_is_warm(warming: BridgeConfig) -> None:
+    async with ControllerRegistry(warming, start_timeout=5.0) as registry:
+        former = ask_for_another(registry)
+        newcomer = await successor_of(registry)
+        await until(lambda: former.state is not ControllerState.READY)
+        assert registry._ready() == [newcomer]
+        assert newcomer.vitals.warmth < 1
+
+
+async def test_closing_ends_a_newcomer_that_warms(warming: BridgeConfig) -> None:
+    async with ControllerRegistry(warming) as registry:
+        ask_for_another(registry)
+        await successor_of(registry)
+        assert len(controllers()) == 2
+    assert controllers() == set()
 
 
 async def test_closing_ends_those_that_drain_and_those_that_start(

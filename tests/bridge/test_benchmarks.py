@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import runpy
@@ -16,9 +17,24 @@ from typing import Any
 
 import psutil
 import pytest
+from rich.console import Console
 
 from bridge.benchmarks.child import Child, RowFailed
-from bridge.benchmarks.rows import QUICK, ROWS, Plan, RowSpec, Source, start_limit, steady_row
+from bridge.benchmarks.cold import ColdStarts, measure_cold
+from bridge.benchmarks.machine import find_patches
+from bridge.benchmarks.render import render
+from bridge.benchmarks.rows import (
+    QUICK,
+    ROWS,
+    Plan,
+    RowSpec,
+    Source,
+    patch_row,
+    patch_rows,
+    simulator_rows,
+    start_limit,
+    steady_row,
+)
 from bridge.benchmarks.rows import start_process_per_battle as start_slow
 from bridge.benchmarks.run import Outcome, run
 from bridge.benchmarks.sample import Sample, Spread, ratio, summarise, together, total
@@ -91,12 +107,63 @@ def test_a_comparison_without_a_limit_has_nothing_to_reach() -> None:
 
 def test_a_comparison_reaches_its_target_only_within_its_limit() -> None:
     outcome = Outcome({}, QUICK, ROWS)
-    outcome.samples = {"limit": [sample(python_cpu=0.0)], "pool": [sample(python_cpu=0.7)]}
+    outcome.samples = {
+        "limit_vanilla": [sample(python_cpu=0.0)],
+        "pool_vanilla": [sample(python_cpu=0.7)],
+    }
     [comparison] = outcome.comparisons()
     assert comparison.measured.median == pytest.approx(2.2 / 1.5)
     assert not comparison.is_reached
-    outcome.samples["pool"] = [sample(python_cpu=0.3)]
+    outcome.samples["pool_vanilla"] = [sample(python_cpu=0.3)]
     assert outcome.comparisons()[0].is_reached
+
+
+def test_what_the_bridge_costs_beside_turbo_is_told_and_has_no_target() -> None:
+    outcome = Outcome({}, QUICK, ROWS)
+    outcome.samples = {"limit": [sample()], "pool": [sample()], "limit_per_core": [sample()]}
+    assert [comparison.is_reached for comparison in outcome.comparisons()] == [None, None]
+
+
+def test_the_pool_is_to_gain_from_turbo_and_not_to_grow() -> None:
+    outcome = Outcome({}, QUICK, ROWS)
+    slow, fast = sample(python_cpu=1.0, node_cpu=11.0), sample(python_cpu=1.0, node_cpu=2.0)
+    outcome.samples = {"pool": [fast], "pool_vanilla": [slow]}
+    found = {comparison.target.text: comparison for comparison in outcome.comparisons()}
+    assert found["CPU per decision, pool_vanilla / pool"].measured.median == 4
+    assert found["CPU per decision, pool_vanilla / pool"].is_reached
+    assert found["memory of Node, pool / pool_vanilla"].is_reached
+
+
+def test_turbo_is_to_gain_more_in_the_format_that_matters_most() -> None:
+    outcome = Outcome({}, QUICK, ROWS)
+    for name in ("gen9randombattle", "gen1randombattle"):
+        outcome.samples |= {
+            name: [sample(node_cpu=1.0, node_memory=110)],
+            f"{name}_vanilla": [sample(node_cpu=4.0, node_memory=100)],
+        }
+    first, ninth = outcome.duels()
+    assert (first.format, first.cpu.is_reached) == ("gen1randombattle", True)
+    assert (ninth.format, ninth.cpu.is_reached) == ("gen9randombattle", False)
+    assert not first.memory.is_reached
+    console = Console(width=200, file=io.StringIO())
+    render(outcome, console)
+    assert isinstance(console.file, io.StringIO)
+    lines = [line.split("|")[1:-1] for line in console.file.getvalue().splitlines() if "|" in line]
+    cells = [[cell.strip() for cell in line] for line in lines]
+    shared = ["400.0", "100.0", "4.00", "4.00 to 4.00"]
+    assert cells[2:] == [
+        ["gen1randombattle", *shared, "at least 3", "0", "0", "missed: memory"],
+        ["gen9randombattle", *shared, "at least 4.5", "0", "0", "missed: CPU, memory"],
+    ]
+
+
+def test_cold_starts_compare_neighbours() -> None:
+    times = {"hello": [300.0, 600.0], "answer": [400.0, 900.0], "cpu": [300.0, 300.0]}
+    half = {name: [value / 2 for value in values] for name, values in times.items()}
+    cold = ColdStarts(vanilla=times, turbo=half)
+    assert cold.gain("answer") == Spread(2.0, 2.0, 2.0)
+    [comparison] = Outcome({}, QUICK, ROWS, cold=cold).comparisons()
+    assert comparison.is_reached
 
 
 def test_the_rows_have_the_names_that_others_rely_on() -> None:
@@ -169,6 +236,10 @@ TINY = Plan(
     simulator_processes=(1,),
     concurrencies=(2,),
     search_battles=1,
+    simulator_repeats=2,
+    simulator_battles=2,
+    simulator_warmup=1,
+    cold_samples=2,
     format="gen1randombattle",
     pool=1,
     rooms=2,
@@ -203,6 +274,48 @@ def test_rows_with_timing_on_and_off_are_measured_together(runtime: Runtime) -> 
     for timed, untimed in zip(*outcome.samples.values(), strict=True):
         assert timed.battles == untimed.battles >= TINY.battles
         assert timed.decisions == untimed.decisions
+
+
+def test_the_simulator_is_measured_with_turbo_and_without_on_the_same_battles(
+    runtime: Runtime,
+) -> None:
+    outcome = measure(simulator_rows("gen1randombattle"), runtime)
+    assert outcome.failures == []
+    vanilla, turbo = (
+        outcome.samples[name] for name in ("gen1randombattle_vanilla", "gen1randombattle")
+    )
+    assert len(vanilla) == len(turbo) == TINY.simulator_repeats
+    for one, other in zip(vanilla, turbo, strict=True):
+        assert one.battles == TINY.simulator_battles
+        assert (one.decisions, one.turns) == (other.decisions, other.turns)
+    [duel] = outcome.duels()
+    assert duel.cpu.measured.median > 0
+
+
+def test_patches_are_switched_on_one_by_one(runtime: Runtime) -> None:
+    names = [patch.name for patch in find_patches(runtime) if patch.on]
+    every = patch_rows(names)
+    assert len(every) == 2 * (len(names) + 1)
+    few = [patch_row("gen1randombattle", patch) for patch in (None, names[0], names[-1])]
+    rows = {name: every[name] for name in few}
+    outcome = measure(rows, runtime)
+    assert outcome.failures == []
+    assert outcome.samples.keys() == rows.keys()
+
+
+def test_rows_that_are_alike_must_not_differ(runtime: Runtime) -> None:
+    def starting(name: str, turns: int) -> RowSpec:
+        @contextmanager
+        def start(_runtime: Runtime, _plan: Plan) -> Iterator[Source]:
+            yield Source(lambda _number: {name: sample(turns=turns)})
+
+        return RowSpec("", start, alike=True)
+
+    outcome = measure({"one": starting("one", 5), "other": starting("other", 6)}, runtime)
+    assert "battles that are to be the same are not" in outcome.failures[0]
+    assert (
+        measure({"one": starting("one", 5), "other": starting("other", 5)}, runtime).failures == []
+    )
 
 
 def test_rows_with_few_and_many_open_rooms_are_measured_in_turns(runtime: Runtime) -> None:
@@ -255,6 +368,16 @@ def test_a_group_that_fails_is_noted_and_the_others_are_measured(runtime: Runtim
     assert ended == [True]
 
 
+def test_starts_from_cold_are_measured_with_turbo_and_without(runtime: Runtime) -> None:
+    cold = measure_cold(runtime, samples=2)
+    for times in (cold.vanilla, cold.turbo):
+        for greeted, answered, used in zip(
+            times["hello"], times["answer"], times["cpu"], strict=True
+        ):
+            assert 0 < greeted < answered
+            assert used > 0
+
+
 # The command line
 
 
@@ -274,7 +397,8 @@ def run_script(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_every_seeded_row_plays_the_very_same_battles(tmp_path: Path) -> None:
     file = tmp_path / "benchmark.json"
-    rows = ["limit_per_core", "limit", "pool", "process_per_battle"]
+    rows = ["limit_per_core", "limit", "pool", "pool_vanilla", "limit_vanilla"]
+    rows += ["limit_per_core_vanilla", "process_per_battle"]
     few = ("--repeats", "1", "--battles", str(QUICK.slow_battles))
     done = run_script("--only", ",".join(rows), *SMALL, *few, "--json", str(file))
     assert done.returncode == 0, done.stderr
@@ -313,6 +437,7 @@ def test_an_interrupted_benchmark_keeps_what_it_measured(tmp_path: Path) -> None
     assert "Traceback" not in errors
     assert "| limit " in text
     assert "| CPU per decision, pool / limit " in text
+    assert "turbo but for rows that say otherwise" in text
     assert json.loads(file.read_text())["rows"].keys() == {"limit", "pool"}
     _, left = psutil.wait_procs(children, timeout=5)
     assert left == []
@@ -330,7 +455,7 @@ def test_a_table_is_printed_even_if_the_json_cannot_be_written() -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--only", "limits"], "no row 'limits'; there are limit_per_core, "),
+        (["--only", "limits"], "no row 'limits'; there are rows, simulator, "),
         (["--pool", "0"], "--pool: 0 is too few"),
         (["--battles", "-3"], "--battles: -3 is too few"),
         (["--repeats", "0"], "--repeats: 0 is too few"),

@@ -58,6 +58,18 @@ def test_what_the_file_has_commented_out_is_valid(settings_file: Path) -> None:
     assert (config.pool, config.poison_folder) == (8, Path("poisoned"))
 
 
+def test_compiled_code_is_kept_with_what_else_is_in_the_cache_or_nowhere(
+    settings_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAPLE_CACHE", str(tmp_path))
+    assert BridgeConfig().cache_folder == tmp_path / "code"
+    settings_file.write_text("cache_folder: null\nturbo: false\n")
+    config = load_config(settings_file)
+    assert (config.cache_folder, config.turbo) == (None, False)
+    assert config.describe()["cache_folder"] is None
+    assert config.replace(pool=3).cache_folder is None
+
+
 def test_every_setting_is_documented() -> None:
     documented = docstring_parser.parse(BridgeConfig.__doc__ or "").params
     assert [parameter.arg_name for parameter in documented] == NAMES

@@ -31,13 +31,13 @@ const fd = Number(process.argv.find((word) => word.startsWith('--channel=')).sli
 const channel = new net.Socket({ fd, readable: true, writable: true });
 const say = (text) => channel.write(text + '\\n');
 const { pid, version } = process;
-const hello = { protocol: 1, node: version, simulator: 'none', turbo: false, pid };
+const hello = { protocol: 1, node: version, simulator: 'none', turbo: false, left: [], pid };
 const greet = () => say(JSON.stringify({ hello }));
 // Comes up, which takes the answer to a ping, and does something with whatever it is told then.
 const serve = (reply) => {
   greet();
   channel.once('data', () => {
-    say('{"ack":1,"rss":1,"heap":1,"cpu":0}');
+    say('{"ack":1,"rss":1,"heap":1,"cpu":0,"warm":[0,0]}');
     channel.on('data', reply);
   });
 };
@@ -74,6 +74,8 @@ def make(settings: BridgeConfig, tmp_path: Path, deaths: list[Death]) -> Make:
 async def test_a_controller_says_who_it_is_and_answers(make: Make, deaths: list[Death]) -> None:
     controller = make(warmup_battles=1, warmup_format="gen1randombattle")
     await controller.start()
+    assert repr(controller).endswith("warming, 0 rooms, 0 unanswered>")
+    controller.admit()
     assert controller.state is ControllerState.READY
     assert controller.identity.pid == controller.pid
     assert controller.identity.simulator == "0.11.11"

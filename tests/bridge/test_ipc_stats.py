@@ -91,7 +91,24 @@ def test_battles_are_played_and_reported(outcome: Outcome) -> None:
     assert f"{BATTLES} battles of gen9randombattle, 2 at a time on 1 controller\n" in text
     for title in ("Throughput over", "Round trips and their phases", "Processes", "Starts and"):
         assert title in text
-    assert "1 of 1 controllers are warm" in outcome.process.stderr
+    assert "1 of 1 controllers are ready" in outcome.process.stderr
+    assert (report.machine.turbo, report.machine.left) == (True, ())
+    assert "simulator pokemon-showdown 0.11.11, turbo" in text
+    assert "pokemon-showdown 0.11.11, turbo" in outcome.page
+    assert [process.warmth for process in report.processes] == [None, 1.0]
+
+
+def test_battles_can_be_measured_without_turbo_once_the_pool_is_warm(tmp_path: Path) -> None:
+    settings, file = tmp_path / "bridge.yml", tmp_path / "report.json"
+    settings.write_text("pool: 1\nwarmup_battles: 2\nheartbeat: 0.1\n")
+    process = run("--config", settings, "--no-turbo", "--battles", "2", "--json", file)
+    assert process.returncode == 0, process.stderr
+    report = Report.load(file)
+    assert report.machine.turbo is False
+    assert "pokemon-showdown 0.11.11, vanilla" in process.stdout
+    assert "warming up" in process.stderr
+    assert [use.warmth for use in report.processes] == [None, 1.0]
+    assert "warm" not in {operation.name for operation in report.operations}
 
 
 def test_what_was_written_is_what_was_printed(outcome: Outcome) -> None:
@@ -187,7 +204,7 @@ def test_on_a_terminal_a_bar_shows_how_it_comes_along(cold: Path) -> None:
     assert process.returncode == 0
     assert b"\x1b" not in text
     assert b"Throughput over" in text
-    assert b"controllers are warm" in seen
+    assert b"controllers are ready" in seen
     drawn = re.sub(rb"\x1b\[[\d;?]*[a-zA-Z]", b"", seen)
     assert re.search(rb"battles \S+ [1-6]/6 [\d,]+ decisions/s", drawn), drawn
     assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l"), "the cursor stays hidden"
@@ -239,7 +256,7 @@ def wrong_server() -> Iterator[str]:
 def assert_refused(process: subprocess.CompletedProcess[str], status: int, reason: str) -> None:
     """It ended with a status and one line, which says why."""
     assert process.returncode == status, process.stderr
-    lines = [line for line in process.stderr.splitlines() if not line.endswith("are warm")]
+    lines = [line for line in process.stderr.splitlines() if not line.endswith("are ready")]
     assert len(lines) == 1, process.stderr
     assert lines[0].startswith("ipc_stats: ")
     assert re.search(reason, lines[0]), lines[0]
@@ -258,6 +275,7 @@ def assert_refused(process: subprocess.CompletedProcess[str], status: int, reaso
         (["--html", "/"], "--html: / is a folder"),
         (["--duration", "3"], "--duration needs --attach"),
         (["--attach", "127.0.0.1:9", "--pool", "2"], "--pool does not go with --attach"),
+        (["--attach", "127.0.0.1:9", "--no-turbo"], "--turbo does not go with --attach"),
         (["--batles", "3"], "--batles"),
     ],
 )

@@ -24,6 +24,11 @@ def test_equally_loaded_controllers_are_taken_in_their_order() -> None:
     assert place([0, 0, 0], waiting=7, capacity=10) == [0, 1, 2, 0, 1, 2, 0]
 
 
+def test_of_equally_loaded_controllers_the_warmest_comes_first() -> None:
+    assert place([0, 0, 0], waiting=4, capacity=10, warmth=[0.2, 1.0, 0.5]) == [1, 2, 0, 1]
+    assert place([1, 2, 1], waiting=2, capacity=10, warmth=[0.2, 1.0, 0.5]) == [2, 0]
+
+
 def test_a_lightly_loaded_controller_catches_up_first() -> None:
     assert place([4, 0, 2], waiting=6, capacity=10) == [1, 1, 1, 2, 1, 2]
 

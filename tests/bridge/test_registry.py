@@ -119,7 +119,7 @@ async def test_a_pool_of_which_only_a_part_comes_up_does_not_start(
 
     with pytest.raises(ControllerDied, match="status 3"):
         await registry.start(progress=break_the_rest)
-    assert progress == ["1 of 3 controllers are warm"]
+    assert progress == ["1 of 3 controllers are ready"]
     assert not controllers()
 
 
@@ -136,10 +136,42 @@ async def test_a_warm_up_that_cannot_be_played_fails_the_start(
 async def test_a_controller_that_is_not_ready_in_time_fails_the_start(
     settings: BridgeConfig,
 ) -> None:
-    registry = ControllerRegistry(settings, warmup_battles=100_000, start_timeout=1.0)
-    with pytest.raises(ControllerUnresponsive, match="not ready after 1 s"):
+    registry = ControllerRegistry(settings, start_timeout=0.1)
+    with pytest.raises(ControllerUnresponsive, match=r"not ready after 0\.1 s"):
         await registry.start()
     assert not controllers()
+
+
+# Warming
+
+
+async def test_battles_do_not_wait_for_a_controller_that_warms(settings: BridgeConfig) -> None:
+    warming = settings.replace(warmup_battles=1_000_000, warmup_format=FORMAT, heartbeat=0.05)
+    async with ControllerRegistry(warming) as registry:
+        (played,) = await record_all(registry, [(FORMAT, 1)])
+        assert played.result is not None
+        await until(lambda: registry.stats()["controllers"][0]["warm"][0] > 0)
+        stats = registry.stats()
+        done, wanted = stats["controllers"][0]["warm"]
+        assert 0 < done < wanted == 1_000_000
+        assert stats["pool"]["warmth"] == done / wanted
+        assert stats["controllers"][0]["state"] == "ready"
+        waiting = asyncio.ensure_future(registry.warmed())
+        await asyncio.sleep(0.2)
+        assert not waiting.done()
+    with pytest.raises(RegistryClosed):
+        await waiting
+
+
+async def test_whoever_wants_a_warm_pool_can_wait_for_it(settings: BridgeConfig) -> None:
+    warming = settings.replace(warmup_battles=3, warmup_format=FORMAT, heartbeat=0.05)
+    async with ControllerRegistry(warming, pool=2) as registry:
+        await registry.warmed()
+        assert [c["warm"] for c in registry.stats()["controllers"]] == [[3, 3], [3, 3]]
+    async with ControllerRegistry(settings) as registry:
+        await registry.warmed()
+        assert registry.stats()["controllers"][0]["warm"] == [0, 0]
+        assert registry.stats()["pool"]["warmth"] == 1
 
 
 # Failing

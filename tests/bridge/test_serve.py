@@ -174,6 +174,7 @@ def test_health_is_ok_when_battles_can_be_opened(served: str) -> None:
     assert health["pool"] == {
         "size": 1,
         "ready": 1,
+        "warmth": 1.0,
         "rooms": 0,
         "moving": 0,
         "waiting": 0,
@@ -208,6 +209,9 @@ def test_metrics_are_what_prometheus_reads(served: str) -> None:
     [pid] = [labels[0] for name, *labels in samples if name == "maple_controller_memory_bytes"]
     assert psutil.Process(int(pid)).is_running()
     assert samples["maple_pool_size",] == samples["maple_pool_ready",] == 1
+    assert samples["maple_pool_warmth",] == samples["maple_controller_warmth", pid] == 1
+    assert samples["maple_controller_turbo", pid] == 1
+    assert samples["maple_controller_turbo_left", pid] == 0
     assert samples["maple_rooms",] == samples["maple_battles_total",] == 0
     assert samples["maple_controller_starts_total",] == 1
     assert samples["maple_controller_deaths_total",] == 0
@@ -268,12 +272,27 @@ def test_a_signal_ends_it_with_status_0_and_no_process_left(
     assert not any("died" in line or "Traceback" in line for line in server.log)
 
 
-def test_a_signal_during_the_warm_up_ends_it_as_well(start: Start) -> None:
-    server = start(*QUICK, "--warmup-battles", "1000000")
+def test_a_signal_ends_it_while_it_starts(start: Start, tmp_path: Path) -> None:
+    server = start(*QUICK, "--node", node_that(tmp_path / "node", "exec sleep 60"))
     url = server.url()
     status, _, text = get(f"{url}/healthz")
-    assert (status, json.loads(text)["status"]) == (503, "warming")
+    assert (status, json.loads(text)["status"]) == (503, "starting")
     assert get(f"{url}/metrics")[0] == get(f"{url}/api/stats")[0] == 200
+    server.process.terminate()
+    assert server.finish() == 0
+    assert "event=stopped" in server.log[-1]
+
+
+def test_it_is_ready_while_it_warms_and_a_signal_ends_it_then(start: Start) -> None:
+    server = start(*QUICK, "--warmup-battles", "1000000", "--no-turbo")
+    url = server.url()
+    server.wait_for("event=ready")
+    status, _, text = get(f"{url}/healthz")
+    assert (status, json.loads(text)["status"]) == (200, "ready")
+    assert json.loads(text)["pool"]["warmth"] < 1
+    [controller] = json.loads(get(f"{url}/api/stats")[2])["controllers"]
+    assert (controller["turbo"], controller["left"]) == (False, [])
+    assert controller["warm"][1] == 1_000_000
     children = server.children()
     server.process.terminate()
     assert server.finish() == 0
@@ -527,6 +546,8 @@ def test_what_cannot_be_meant_is_refused(arguments: list[str], reason: str) -> N
 def test_it_serves_on_loopback_at_port_8000_unless_told_otherwise() -> None:
     options = parse([])
     assert (options.host, options.port, options.config) == ("127.0.0.1", 8000, BridgeConfig())
+    assert (options.config.turbo, parse(["--no-turbo"]).config.turbo) == (True, False)
+    assert parse(["--cache-folder", "here"]).config.cache_folder == Path("here")
     elsewhere = parse(["--host", "::1", "--port", "9000"])
     assert (elsewhere.host, elsewhere.port) == ("::1", 9000)
 
@@ -642,7 +663,7 @@ def look(*, trips: list[int], **figures: Any) -> Look:
 def stats_with(*, uptime: float, battles: int, decisions: int) -> dict[str, Any]:
     return {
         "uptime": uptime,
-        "pool": {"size": 20, "ready": 20, "rooms": 640, "capacity": 10_240},
+        "pool": {"size": 20, "ready": 20, "warmth": 0.5, "rooms": 640, "capacity": 10_240},
         "counters": {"battles_ended": battles, "decisions": decisions, "deaths": 0},
         "controllers": [
             {
@@ -651,6 +672,9 @@ def stats_with(*, uptime: float, battles: int, decisions: int) -> dict[str, Any]
                 "rooms": 32,
                 "battles": 19_000,
                 "rss": 1_500_000_000,
+                "turbo": True,
+                "left": [],
+                "warm": [50, 100],
                 "age": 86_000.0,
             }
             for number in range(20)
@@ -694,8 +718,10 @@ def test_the_table_fits_the_terminal(width: int) -> None:
     assert max(map(len, lines)) <= width
     assert "20/20 controllers  640/10240 rooms" in lines[0]
     assert "123.4 battles/s  15,679 decisions/s  round trip p50 2.35 ms p99 123 ms" in lines[1]
-    assert lines[2].split() == ["pid", "state", "rooms", "battles", "memory", "cpu", "age"]
-    assert lines[4].split()[:4] == ["1000000", "ready", "32", "19,000"]
+    assert lines[2].split() == [
+        *("pid", "state", "turbo", "warm", "rooms", "battles", "memory", "cpu", "age")
+    ]
+    assert lines[4].split()[:6] == ["1000000", "ready", "yes", "50%", "32", "19,000"]
     assert "1,500 MB   100 %   23:53:20" in lines[4]
     assert lines[20] == " and 4 more controllers"
 
@@ -706,6 +732,11 @@ def test_a_status_line_has_no_percentiles_when_nothing_was_measured() -> None:
     busy = summary(Figures("", "ready", stats, Rates(1.0, 2.0, 1_500_000, 2_000_000), {}))
     assert busy.keys() - idle.keys() == {"p50_ms", "p99_ms"}
     assert (busy["p50_ms"], busy["node_memory_mb"]) == (1.5, 30_000)
+    assert (busy["turbo"], busy["warm"]) == ("yes", "50%")
+    stats["controllers"][0] |= {"left": ["stats: it is not as turbo knows it"]}
+    stats["controllers"][1] |= {"turbo": False}
+    mixed = summary(Figures("", "ready", stats, Rates(), {}))
+    assert mixed["turbo"] == "in part, no, yes"
 
 
 # Metrics of battles that were played

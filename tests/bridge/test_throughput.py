@@ -106,7 +106,9 @@ class Registry:
             "cpu": self.cpu[pid],
             "node": "v22.1.0",
             "simulator": "0.11.11",
-            "turbo": False,
+            "turbo": True,
+            "left": [],
+            "warm": [100, 100],
         }
 
     def reading(self) -> Reading:
@@ -279,7 +281,7 @@ def test_what_nobody_measured_is_a_dash_and_never_nothing(registry: Registry) ->
     assert report.machine.python is None
     text = text_of(report)
     assert re.search(rf"Python +elsewhere( +{MISSING}){{7}}", text)
-    assert "0 %" not in text.replace("50 %", "")
+    assert "0 %" not in text.replace("100 %", "")
 
 
 def test_cpu_time_that_a_server_tells_counts_after_some_heartbeats(registry: Registry) -> None:
@@ -297,11 +299,33 @@ def test_cpu_time_that_a_server_tells_counts_after_some_heartbeats(registry: Reg
     assert (node.cpu_seconds, node.source) == (10.0, "server")
 
 
+def test_it_is_said_what_turbo_left_to_vanilla_and_who_was_still_warming(
+    registry: Registry,
+) -> None:
+    def told() -> dict[str, Any]:
+        stats = registry.stats()
+        for controller in stats["controllers"]:
+            controller |= {"left": ["stats: it is not there"], "warm": [25, 100]}
+        return stats
+
+    measurement = registry.measurement()
+    registry.play(2.0)
+    reading = registry.reading()
+    measurement.add(Reading(told(), reading.uses, reading.python))
+    report = measurement.report()
+    assert Report.from_dict(json.loads(report.to_json())) == report
+    text = text_of(report)
+    assert "pokemon-showdown 0.11.11, turbo" in text
+    assert "Turbo left to vanilla: stats: it is not there." in text
+    assert "Some processes were still warming" in text
+    assert re.search(r"Node 11 +ready +25 %", text)
+
+
 def test_less_cpu_time_than_a_tick_is_not_none(registry: Registry) -> None:
     measurement = registry.measurement()
     registry.uptime += 1.0
     measurement.add(registry.reading())
-    assert re.search(r"Node 11 +ready +<10.0 ms +<1.0 %", text_of(measurement.report()))
+    assert re.search(r"Node 11 +ready +100 % +<10.0 ms +<1.0 %", text_of(measurement.report()))
 
 
 def test_memory_a_room_is_told_when_there_are_enough_rooms(registry: Registry) -> None:

@@ -24,21 +24,38 @@ module.exports = {
   methods: {
     'sim/battle': (_, { runtime }) => {
       const { TRAITS } = runtime;
+      /** @type {WeakMap<object, Map<string, boolean>>} by dex and id: whether a move is idle */
+      const known = new WeakMap();
+
       /**
        * Whether the end of a turn means nothing to a move.
        * @param {any} battle
        * @param {string} id
        */
-      runtime.isMoveIdle = (battle, id) => {
-        const move = battle.dex.moves.get(id);
-        return (
-          move.onDisableMove === undefined &&
-          !move.flags.cantusetwice &&
-          battle.eventDepth < 8 &&
-          battle.log.length - battle.sentLogPos <= 1000 &&
-          battle[TRAITS]['end-turn']
-        );
-      };
+      runtime.isMoveIdle = (battle, id) =>
+        isIdle(battle.dex, id) &&
+        battle.eventDepth < 8 &&
+        battle.log.length - battle.sentLogPos <= 1000 &&
+        battle[TRAITS]['end-turn'];
+
+      /**
+       * @param {any} dex
+       * @param {string} id
+       */
+      function isIdle(dex, id) {
+        let byId = known.get(dex);
+        if (!byId) {
+          byId = new Map();
+          known.set(dex, byId);
+        }
+        let answer = byId.get(id);
+        if (answer === undefined) {
+          const move = dex.moves.get(id);
+          answer = move.onDisableMove === undefined && !move.flags.cantusetwice;
+          if (Object.isFrozen(move)) byId.set(id, answer);
+        }
+        return answer;
+      }
       return {};
     },
   },

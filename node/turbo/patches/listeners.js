@@ -4,9 +4,9 @@
  * that are put together anew each time; 97 of 100 events find nobody.
  * Instead: an event has a number and its five names are made once. An effect has a byte per event, with a bit per kind
  * of callback; whoever holds effects has the OR of theirs. Only those are asked who have the bit.
- * Same, because: a bit is set wherever vanilla finds a callback. Effects that are frozen cannot change; those that are
- * not are asked each time. What somebody holds is compared with what the bits were made of on every query, so that it
- * does not matter who writes to volatiles, and how.
+ * Same, because: a bit is set wherever vanilla finds a callback. What somebody holds is compared with what the bits were
+ * made of on every query, so that it does not matter who writes to volatiles, and how. Effects are frozen, and formats
+ * and their rules, which are not, are looked at anew for every battle.
  */
 
 /** Kinds of callbacks: of the target, its allies, anybody, its foes, the source. */
@@ -16,13 +16,12 @@ const ANY = 4;
 const FOE = 8;
 const SOURCE = 16;
 
-/** More events than there are; one beyond these counts as heard by everybody. */
+/** More events than there are. Whichever comes beyond these is number 0, which everybody hears. */
 const MOST_EVENTS = 512;
+const HEARD_BY_ALL = 0;
 /** Vanilla asks nobody but the target and the field about these. */
 const UNPREFIXED = new Set(['BeforeTurn', 'Update', 'Weather', 'WeatherChange', 'TerrainChange']);
 const LISTENERS = Symbol('listeners');
-/** @type {any[]} */
-const NONE = [];
 /** @type {string[]} */
 const NO_KEYS = [];
 
@@ -40,19 +39,18 @@ class Event {
   }
 }
 
-/** Who listens to what: the bits of some effects, and the effects that may still change. */
+/** Who listens to what. */
 class Listeners {
   constructor() {
     this.bits = new Uint8Array(MOST_EVENTS);
     this.words = new Uint32Array(this.bits.buffer);
-    /** @type {any[]} */
-    this.open = NONE;
     this.generation = -1;
+    this.clear();
   }
 
   clear() {
     this.words.fill(0);
-    this.open = NONE;
+    this.bits[HEARD_BY_ALL] = ON | ALLY | ANY | FOE | SOURCE;
   }
 
   /** @param {Listeners} other */
@@ -60,7 +58,6 @@ class Listeners {
     const { words } = this;
     const more = other.words;
     for (let i = 0; i < words.length; i++) words[i] |= more[i];
-    if (other.open.length) this.open = this.open.concat(other.open);
   }
 }
 
@@ -71,6 +68,7 @@ class PokemonListeners extends Listeners {
     this.status = '';
     this.ability = '';
     this.item = '';
+    /** @type {object | null} */
     this.species = null;
     this.volatiles = NO_KEYS;
     this.slots = NO_KEYS;
@@ -85,10 +83,12 @@ class SideListeners extends Listeners {
   }
 }
 
-/** The same for the field. */
+/** The same for the field, and for the battle's format. */
 class FieldListeners extends Listeners {
   constructor() {
     super();
+    /** @type {object | null} */
+    this.format = null;
     this.weather = '';
     this.terrain = '';
     this.pseudoWeather = NO_KEYS;
@@ -138,10 +138,11 @@ class Index {
 
   /** @param {string} name */
   #learn(name) {
-    const event = new Event(name, this.events.size);
+    const number = this.events.size + 1;
+    const event = new Event(name, number < MOST_EVENTS ? number : HEARD_BY_ALL);
     this.events.set(name, event);
-    if (event.id < MOST_EVENTS) {
-      const { id } = event;
+    const { id } = event;
+    if (id !== HEARD_BY_ALL) {
       this.#mean(event.on, id, ON);
       this.#mean(event.onAlly, id, ALLY);
       this.#mean(event.onAny, id, ANY);
@@ -161,22 +162,32 @@ class Index {
     this.meanings.set(callback, meanings);
   }
 
-  /** @param {any} effect @returns {Listeners} */
-  #effect(effect) {
-    let listeners = this.effects.get(effect);
-    if (listeners && listeners.generation === this.generation) return listeners;
-    listeners ??= new Listeners();
-    listeners.generation = this.generation;
-    if (Object.isFrozen(effect)) {
-      for (const key in effect) {
-        if (effect[key] === undefined) continue;
-        for (const { id, bit } of this.meanings.get(key) ?? NONE) listeners.bits[id] |= bit;
-      }
-    } else {
-      listeners.open = [effect];
+  /**
+   * Adds what an effect listens to.
+   * @param {Listeners} listeners
+   * @param {any} effect
+   */
+  #include(listeners, effect) {
+    if (!Object.isFrozen(effect)) {
+      this.#read(listeners, effect);
+      return;
     }
-    this.effects.set(effect, listeners);
-    return listeners;
+    let known = this.effects.get(effect);
+    if (!known || known.generation !== this.generation) {
+      known ??= new Listeners();
+      known.generation = this.generation;
+      this.#read(known, effect);
+      this.effects.set(effect, known);
+    }
+    listeners.add(known);
+  }
+
+  /** @param {Listeners} listeners @param {any} effect */
+  #read({ bits }, effect) {
+    for (const key in effect) {
+      const meanings = this.meanings.get(key);
+      if (meanings && effect[key] !== undefined) for (const { id, bit } of meanings) bits[id] |= bit;
+    }
   }
 
   /** @param {any} pokemon @returns {PokemonListeners} */
@@ -211,12 +222,12 @@ class Index {
     listeners.volatiles = keysOf(pokemon.volatiles);
     listeners.slots = keysOf(pokemon.side.slotConditions[pokemon.position]);
     listeners.clear();
-    listeners.add(this.#effect(pokemon.getStatus()));
-    listeners.add(this.#effect(pokemon.getAbility()));
-    listeners.add(this.#effect(pokemon.getItem()));
-    listeners.add(this.#effect(pokemon.baseSpecies));
-    for (const id of listeners.volatiles) listeners.add(this.#effect(conditions.getByID(id)));
-    for (const id of listeners.slots) listeners.add(this.#effect(conditions.getByID(id)));
+    this.#include(listeners, pokemon.getStatus());
+    this.#include(listeners, pokemon.getAbility());
+    this.#include(listeners, pokemon.getItem());
+    this.#include(listeners, pokemon.baseSpecies);
+    for (const id of listeners.volatiles) this.#include(listeners, conditions.getByID(id));
+    for (const id of listeners.slots) this.#include(listeners, conditions.getByID(id));
     return listeners;
   }
 
@@ -236,7 +247,7 @@ class Index {
     listeners.conditions = keysOf(side.sideConditions);
     listeners.clear();
     for (const id of listeners.conditions) {
-      listeners.add(this.#effect(side.battle.dex.conditions.getByID(id)));
+      this.#include(listeners, side.battle.dex.conditions.getByID(id));
     }
     return listeners;
   }
@@ -248,6 +259,7 @@ class Index {
     if (
       listeners !== null &&
       listeners.generation === this.generation &&
+      listeners.format === field.battle.format &&
       listeners.weather === field.weather &&
       listeners.terrain === field.terrain &&
       hasKeys(field.pseudoWeather, listeners.pseudoWeather)
@@ -256,14 +268,16 @@ class Index {
     }
     listeners = field[LISTENERS] ??= new FieldListeners();
     listeners.generation = this.generation;
+    listeners.format = field.battle.format;
     listeners.weather = field.weather;
     listeners.terrain = field.terrain;
     listeners.pseudoWeather = keysOf(field.pseudoWeather);
     listeners.clear();
-    listeners.add(this.#effect(field.getWeather()));
-    listeners.add(this.#effect(field.getTerrain()));
+    this.#include(listeners, field.battle.format);
+    this.#include(listeners, field.getWeather());
+    this.#include(listeners, field.getTerrain());
     for (const id of listeners.pseudoWeather) {
-      listeners.add(this.#effect(field.battle.dex.conditions.getByID(id)));
+      this.#include(listeners, field.battle.dex.conditions.getByID(id));
     }
     return listeners;
   }
@@ -277,7 +291,6 @@ class Index {
    * @returns {boolean}
    */
   isHeard(battle, event, target, source) {
-    if (event.id >= MOST_EVENTS) return true;
     const { prefixed } = event;
     if (target instanceof this.Pokemon) {
       if (target.isActive || source?.isActive) {
@@ -291,7 +304,6 @@ class Index {
     }
     return (
       hears(this.field(battle.field), event, ON) ||
-      battle.format[event.on] !== undefined ||
       (battle.events !== null && battle.events[event.on] !== undefined)
     );
   }
@@ -352,22 +364,7 @@ class Index {
  * @returns {boolean}
  */
 function hears(listeners, event, bits) {
-  if ((listeners.bits[event.id] & bits) !== 0) return true;
-  return listeners.open.length !== 0 && isAsked(listeners.open, event, bits);
-}
-
-/** @param {any[]} effects @param {Event} event @param {number} bits */
-function isAsked(effects, event, bits) {
-  for (const effect of effects) {
-    if (bits & ON && (effect[event.on] !== undefined || (event.on === 'onSwitchIn' && effect.onStart !== undefined))) {
-      return true;
-    }
-    if (bits & ALLY && effect[event.onAlly] !== undefined) return true;
-    if (bits & ANY && effect[event.onAny] !== undefined) return true;
-    if (bits & FOE && effect[event.onFoe] !== undefined) return true;
-    if (bits & SOURCE && effect[event.onSource] !== undefined) return true;
-  }
-  return false;
+  return (listeners.bits[event.id] & bits) !== 0;
 }
 
 /** @type {import('../installation').Patch} */
@@ -488,7 +485,7 @@ module.exports = {
        * @param {string} callback
        */
       function ask(battle, handlers, pokemon, event, bit, callback) {
-        if (event.id >= MOST_EVENTS || hears(index.pokemon(pokemon), event, bit)) {
+        if (hears(index.pokemon(pokemon), event, bit)) {
           handlers.push(...battle.findPokemonEventHandlers(pokemon, callback));
         }
       }
@@ -498,7 +495,7 @@ module.exports = {
        * @param {string} callback
        */
       function askSide(battle, handlers, side, event, bit, callback) {
-        if (event.id >= MOST_EVENTS || hears(index.side(side), event, bit)) {
+        if (hears(index.side(side), event, bit)) {
           handlers.push(...battle.findSideEventHandlers(side, callback));
         }
       }

@@ -13,7 +13,7 @@ const LARGEST_UNMODIFIED = 2 ** 20;
 module.exports = {
   name: 'quiet-events',
   needs: ['listeners'],
-  replaces: ['sim/battle Battle.runEvent', 'sim/battle Battle.modify'],
+  replaces: ['sim/battle Battle.runEvent', 'sim/battle Battle.eachEvent', 'sim/battle Battle.modify'],
   inlines: ['Battle.modify'],
   methods: {
     'sim/battle': ({ Battle }, { use, runtime }) => {
@@ -41,6 +41,16 @@ module.exports = {
             }
             return vanilla.call(this, name, target, source, effect, relay, onEffect, fastExit);
           },
+
+          /** @this {any} @param {string} name @param {any} [effect] @param {any} [relay] */
+          eachEvent(name, effect, relay) {
+            const actives = this.getAllActive();
+            // Also where nobody listens: breaking ties draws random numbers.
+            this.speedSort(actives, bySpeed);
+            const cause = effect || this.effect || effect;
+            for (let i = 0; i < actives.length; i++) this.runEvent(name, actives[i], null, cause, relay);
+            if (name === 'Weather' && this.gen >= 7) this.eachEvent('Update');
+          },
         },
       };
 
@@ -54,6 +64,11 @@ module.exports = {
     },
   },
 };
+
+/** @param {any} a @param {any} b */
+function bySpeed(a, b) {
+  return b.speed - a.speed;
+}
 
 /** @param {any[]} targets @param {any} relay */
 function relays(targets, relay) {

@@ -30,7 +30,11 @@ function newID(text) {
   return known;
 }
 function asPropertyName(text) {
-  return Object.keys({ [text]: true })[0];
+  // Made without a prototype, it is a hash table from the start: names that go through an object literal would fill the
+  // engine's table of hidden classes, and leave every object made later with one of its own.
+  const names = Object.create(null);
+  names[text] = true;
+  return Object.keys(names)[0];
 }`,
       },
     ],
