@@ -71,6 +71,7 @@ class Bundle {
     this.descriptor = descriptor;
     this.index = index;
     this.start = start;
+    this.scratch = Buffer.allocUnsafeSlow(1 << 20);
   }
 
   /**
@@ -100,11 +101,11 @@ class Bundle {
 
   /** @param {number} descriptor @returns {Bundle | null} nothing if it is damaged */
   static #read(descriptor) {
-    const header = readPart(descriptor, 0, HEADER);
+    const header = readInto(Buffer.alloc(HEADER), descriptor, 0);
     if (header?.toString('latin1', 0, 4) !== LAYOUT) return null;
     const length = header.readUInt32LE(4);
     if (length > fs.fstatSync(descriptor).size) return null;
-    const text = readPart(descriptor, HEADER, length);
+    const text = readInto(Buffer.alloc(length), descriptor, HEADER);
     if (!text || checksum(text) !== header.readUInt32LE(8)) return null;
     return new Bundle(descriptor, JSON.parse(text.toString()), HEADER + length);
   }
@@ -112,23 +113,26 @@ class Bundle {
   /**
    * @param {string} file such as `sim/battle`
    * @param {string} stamp how it looks now
-   * @returns {Entry | null} nothing if it is not here, or no longer so, or damaged
+   * @returns {Entry | null} good until the next one is asked for; nothing if it is not here, or no longer so, or damaged
    */
   entry(file, stamp) {
     const place = this.index.places[file];
     if (place?.stamp !== stamp) return null;
-    const data = this.#data(place);
+    const length = place.code + place.text;
+    // One piece of memory for all of them: fresh memory costs more than what is done with it.
+    if (this.scratch.length < length) this.scratch = Buffer.allocUnsafeSlow(Math.max(length, 2 * this.scratch.length));
+    const data = this.#data(place, this.scratch.subarray(0, length));
     if (!data) return null;
     return {
-      text: place.wide ? data.toString('utf16le', 0, place.text) : data.toString('latin1', 0, place.text),
-      code: place.code ? data.subarray(place.text) : undefined,
+      text: data.toString(place.wide ? 'utf16le' : 'latin1', place.code),
+      code: place.code ? data.subarray(0, place.code) : undefined,
     };
   }
 
   /** @returns {Generator<[string, Piece]>} entries by file, as they are in this bundle */
   *pieces() {
     for (const [file, place] of Object.entries(this.index.places)) {
-      const data = this.#data(place);
+      const data = this.#data(place, Buffer.allocUnsafeSlow(place.code + place.text));
       if (data) yield [file, { place, parts: [data] }];
     }
   }
@@ -137,22 +141,21 @@ class Bundle {
     fs.closeSync(this.descriptor);
   }
 
-  /** @param {Place} place */
-  #data(place) {
-    const data = readPart(this.descriptor, this.start + place.at, place.text + place.code);
+  /** @param {Place} place @param {Buffer} into */
+  #data(place, into) {
+    const data = readInto(into, this.descriptor, this.start + place.at);
     return data && checksum(data) === place.checksum ? data : null;
   }
 }
 
 /**
+ * @param {Buffer} data to fill
  * @param {number} descriptor
  * @param {number} at
- * @param {number} length
  * @returns {Buffer | null} nothing if the file ends before
  */
-function readPart(descriptor, at, length) {
-  const data = Buffer.allocUnsafeSlow(length);
-  return fs.readSync(descriptor, data, 0, length, at) === length ? data : null;
+function readInto(data, descriptor, at) {
+  return fs.readSync(descriptor, data, 0, data.length, at) === data.length ? data : null;
 }
 
 /** @param {Record<string, string>} stamps by file name */
@@ -181,7 +184,8 @@ function keepInUse(file, descriptor) {
 function pieceOf(stamp, text, code = Buffer.alloc(0)) {
   const wide = /[^\0-\xff]/.test(text);
   const encoded = Buffer.from(text, wide ? 'utf16le' : 'latin1');
-  const data = Buffer.concat([encoded, code]);
+  // Code comes first, where it is aligned as V8 wants it.
+  const data = Buffer.concat([code, encoded]);
   const place = { stamp, at: 0, text: encoded.length, wide, code: code.length, checksum: checksum(data) };
   return { place, parts: [data] };
 }

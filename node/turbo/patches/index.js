@@ -29,7 +29,7 @@ const patches = [
   require('./fuzzy-aliases-later'),
   require('./libraries-later'),
   require('./sets-later'),
-  require('./move-categories'),
+  require('./status-moves'),
 ];
 
 module.exports = { patches };

@@ -8,32 +8,37 @@
  */
 
 const SITE = 'this.dex.moves.all().filter((move) => move.category === "Status"';
-const edit = { site: SITE, put: SITE.replace('this.dex.moves.all()', 'turbo.moveCategories(this.dex)') };
+const edit = { site: SITE, put: SITE.replace('this.dex.moves.all()', 'turbo.statusMoves(this.dex)') };
 const GENERATIONS = ['gen9', 'gen8', 'gen7', 'gen6', 'gen5', 'gen4', 'champions'];
 
-/** @typedef {{id: string, category: string}} Category */
+/** @typedef {{id: string, category: string}} Move as much of one as matters here */
 
 /** @type {import('../installation').Patch} */
 module.exports = {
-  name: 'move-categories',
+  name: 'status-moves',
   replaces: ['sim/dex-moves DexMoves.getByID', 'sim/dex-moves DexMoves.all', 'sim/dex-moves DataMove', 'sim/dex-data BasicEffect'],
   edits: Object.fromEntries(GENERATIONS.map((name) => [`data/random-battles/${name}/teams`, [edit]])),
   methods: {
     'sim/dex': ({ toID }, { runtime }) => {
-      /** @type {WeakMap<object, Category[]>} */
+      /** @type {WeakMap<object, Move[]>} */
       const byDex = new WeakMap();
       /** @param {any} dex */
-      runtime.moveCategories = (dex) => {
-        let categories = byDex.get(dex);
-        if (!categories) byDex.set(dex, (categories = Object.keys(dex.data.Moves).map((id) => categoryOf(dex, id))));
-        return categories;
+      runtime.statusMoves = (dex) => {
+        let moves = byDex.get(dex);
+        if (!moves) byDex.set(dex, (moves = find(dex)));
+        return moves;
       };
 
-      /** @param {any} dex @param {string} id @returns {Category} */
-      function categoryOf(dex, id) {
-        if (dex.getAlias(id) || id.startsWith('hiddenpower')) return dex.moves.getByID(id);
-        const { name = id, placeholderFor, category } = dex.data.Moves[id];
-        return { id: toID(placeholderFor || name), category };
+      /** @param {any} dex */
+      function find(dex) {
+        /** @type {Move[]} */
+        const moves = [];
+        for (const [id, data] of /** @type {[string, any][]} */ (Object.entries(dex.data.Moves))) {
+          const { name = id, placeholderFor, category } = data;
+          if (dex.getAlias(id) || id.startsWith('hiddenpower')) moves.push(dex.moves.getByID(id));
+          else if (category === 'Status') moves.push({ id: toID(placeholderFor || name), category });
+        }
+        return moves;
       }
       return {};
     },
