@@ -49,8 +49,8 @@ class BridgeConfig:
         max_heap_mb: Limit of the JavaScript heap of a process, in megabytes.
         max_frame_mb: The longest command, in megabytes.
         warmup_battles: Battles a new process plays by itself, whenever nobody else needs it, until
-            it is warm: the first hundred cost several times what later ones do. It takes battles
-            from the first moment; one that is to replace a healthy process is warm before.
+            it is warm: the first hundreds cost up to four times what later ones do. It takes
+            battles from the first moment; one that is to replace a healthy process is warm before.
         warmup_format: The format of these battles; one with random teams.
         start_timeout: Seconds a new process may take to become ready, and then, if it is to replace
             a healthy one, to become warm.
@@ -85,7 +85,7 @@ class BridgeConfig:
     cache_folder: Path | None = field(default_factory=_code_folder)
     max_heap_mb: int = 2048
     max_frame_mb: int = 16
-    warmup_battles: int = 100
+    warmup_battles: int = 200
     warmup_format: str = "gen9randombattle"
     start_timeout: float = 120.0
     start_attempts: int = 5

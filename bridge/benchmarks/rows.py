@@ -52,8 +52,9 @@ class Plan:
     its turn cools: V8 gives back memory and drops what it has compiled, and the next battles cost
     up to thrice as much.
 
-    The rows of the simulator by itself take samples of their own size; they need no lead-in, since
-    only two of them take turns. `turbo` says whether rows run with it that do not say themselves.
+    The rows of the simulator by itself take samples of their own size, after the 400 battles that
+    turbo takes to settle; they need no lead-in, since only two of them take turns. `turbo` says
+    whether rows run with it that do not say so themselves.
     """
 
     repeats: int
@@ -91,7 +92,7 @@ FULL = Plan(
     search_battles=60,
     simulator_repeats=11,
     simulator_battles=20,
-    simulator_warmup=200,
+    simulator_warmup=400,
     cold_samples=15,
 )
 QUICK = Plan(
@@ -108,7 +109,7 @@ QUICK = Plan(
     search_battles=30,
     simulator_repeats=3,
     simulator_battles=10,
-    simulator_warmup=60,
+    simulator_warmup=200,
     cold_samples=3,
 )
 
