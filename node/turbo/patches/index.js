@@ -21,6 +21,7 @@ const patches = [
   require('./team-generators'),
   require('./move-pairs'),
   require('./rule-formats'),
+  require('./late-properties'),
 ];
 
 module.exports = { patches };
