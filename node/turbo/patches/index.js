@@ -25,11 +25,14 @@ const patches = [
   require('./team-generators'),
   require('./move-pairs'),
   require('./rule-formats'),
+<<<<<<< HEAD
   require('./learnsets-later'),
   require('./fuzzy-aliases-later'),
   require('./libraries-later'),
   require('./sets-later'),
   require('./status-moves'),
+=======
+>>>>>>> teams
 ];
 
 module.exports = { patches };

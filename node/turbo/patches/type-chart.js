@@ -41,9 +41,13 @@ module.exports = {
           /** @this {any} @param {any} source @param {any} target */
           getImmunity(source, target) {
             const type = typeof source === 'string' ? source : source.type;
-            if (typeof type === 'string' && typeof target === 'string') {
-              const taken = takenBy(this, target);
-              if (taken) return taken[type] !== 3;
+            if (typeof type === 'string') {
+              if (typeof target === 'string') {
+                const taken = takenBy(this, target);
+                if (taken) return taken[type] !== 3;
+              } else if (target.getTypes) {
+                return isHitIn(this, type, target.getTypes() || target.types || target);
+              }
             }
             return vanilla.immunity.call(this, source, target);
           },
@@ -100,6 +104,18 @@ function sumOver(dex, types, source) {
   }
   bySource.set(source, sum);
   return sum;
+}
+
+/**
+ * @param {any} dex
+ * @param {string} type
+ * @param {any} types of a Pokémon, or whatever a mod has in their place
+ * @returns {boolean} whether none of them is immune
+ */
+function isHitIn(dex, type, types) {
+  if (!Array.isArray(types)) return dex.types.get(types).damageTaken[type] !== 3;
+  for (const one of types) if (!dex.getImmunity(type, one)) return false;
+  return true;
 }
 
 /** @param {number} code as the chart has it */
