@@ -16,8 +16,8 @@ const patches = [
   require('./stats'),
   require('./suppression'),
   require('./end-turn'),
-  require('./trapping-foes'),
   require('./active-moves'),
+  require('./trapping-foes'),
   require('./request-entries'),
   require('./request-text'),
   require('./type-chart'),
@@ -25,14 +25,11 @@ const patches = [
   require('./team-generators'),
   require('./move-pairs'),
   require('./rule-formats'),
-<<<<<<< HEAD
   require('./learnsets-later'),
   require('./fuzzy-aliases-later'),
   require('./libraries-later'),
   require('./sets-later'),
   require('./status-moves'),
-=======
->>>>>>> teams
 ];
 
 module.exports = { patches };
