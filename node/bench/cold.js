@@ -42,7 +42,11 @@ class Cold {
     const started = performance.now();
     const child = spawn(
       process.execPath,
-      [...process.execArgv, ENTRY, '--channel=3', '--recorder=4', `--simulator=${this.simulator}`, '--max-frame=1000000', ...options],
+      [
+        ...process.execArgv,
+        ...[ENTRY, '--channel=3', '--recorder=4', `--simulator=${this.simulator}`, '--max-frame=1000000'],
+        ...options,
+      ],
       { stdio: ['pipe', 'inherit', 'inherit', 'pipe', fs.openSync(os.devNull, 'w')] },
     );
     const gone = new Promise((resolve) => child.once('exit', resolve));

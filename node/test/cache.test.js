@@ -145,7 +145,10 @@ describe('controllers with turbo and a cache', { timeout: 3 * PATIENCE }, () => 
    * @param {string} cache
    */
   async function fill(child, cache) {
-    const finished = () => bundles(cache).filter((name) => name.endsWith('.bundle')).map((name) => stampOf(path.join(cache, name))).join();
+    const finished = () => {
+      const names = bundles(cache).filter((name) => name.endsWith('.bundle'));
+      return names.map((name) => stampOf(path.join(cache, name))).join();
+    };
     const before = finished();
     await child.ask({ id: 1, op: 'warm', format: OLD.format, battles: 11 });
     while (finished() === before) await sleep(20);

@@ -1,6 +1,6 @@
 'use strict';
 /**
- * Vanilla: every generator of random teams reads the sets of doubles and of the factory formats too, 1.6 megabytes of JSON.
+ * Vanilla: every generator of random teams reads the sets of doubles and of the factory formats too, 1.6 MB of JSON.
  * Instead: a file is read when a generator first asks for its sets.
  * Same, because: who asks a generator gets the object that vanilla would have given it, one for all generators, and from
  * one of an older generation its own sets before those that it inherits. Who gives a generator other sets has these.
@@ -8,7 +8,10 @@
 
 const FACTORY = 'require("./factory-sets.json")';
 const BSS_FACTORY = 'require("./bss-factory-sets.json")';
-/** The line in which each generator begins, and what it reads, by property. @type {Record<string, [string, Record<string, string>]>} */
+/**
+ * The line in which each generator begins, and what it reads, by property.
+ * @type {Record<string, [string, Record<string, string>]>}
+ */
 const GENERATORS = {
   gen9: [
     'class RandomTeams {',

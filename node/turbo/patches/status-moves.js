@@ -16,7 +16,12 @@ const GENERATIONS = ['gen9', 'gen8', 'gen7', 'gen6', 'gen5', 'gen4', 'champions'
 /** @type {import('../installation').Patch} */
 module.exports = {
   name: 'status-moves',
-  replaces: ['sim/dex-moves DexMoves.getByID', 'sim/dex-moves DexMoves.all', 'sim/dex-moves DataMove', 'sim/dex-data BasicEffect'],
+  replaces: [
+    'sim/dex-moves DexMoves.getByID',
+    'sim/dex-moves DexMoves.all',
+    'sim/dex-moves DataMove',
+    'sim/dex-data BasicEffect',
+  ],
   edits: Object.fromEntries(GENERATIONS.map((name) => [`data/random-battles/${name}/teams`, [edit]])),
   methods: {
     'sim/dex': ({ toID }, { runtime }) => {
