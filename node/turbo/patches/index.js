@@ -22,6 +22,7 @@ const patches = [
   require('./move-pairs'),
   require('./rule-formats'),
   require('./late-properties'),
+  require('./sodium-numbers'),
 ];
 
 module.exports = { patches };
