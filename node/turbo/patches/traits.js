@@ -49,15 +49,26 @@ module.exports = {
         const own = new Set([...overridden(dex.data.Scripts, dex.data.Scripts), ...overridden(format, format.battle)]);
         /** @type {Record<string, boolean>} */
         const traits = {};
+        const met = new Set();
+        const left = [];
         for (const [patch, inlined] of Object.entries(runtime.inlined)) {
-          const met = /** @type {string[]} */ (inlined).filter((method) => own.has(method));
-          traits[patch] = met.length === 0;
-          const where = `${dex.currentMod} ${patch}`;
-          if (!met.length || warned.has(where)) continue;
-          warned.add(where);
-          runtime.warn(`turbo leaves ${patch} to vanilla in ${format.name}: its mod has its own ${met.join(', ')}`);
+          // Who starts battles in a way of its own may give them another mod as it does so.
+          const methods = /** @type {string[]} */ (inlined).length ? ['Battle.start', ...inlined] : [];
+          const found = methods.filter((method) => own.has(method));
+          traits[patch] = found.length === 0;
+          if (found.length) left.push(patch);
+          for (const method of found) met.add(method);
         }
+        warn(dex.currentMod, format.name, left, [...met]);
         return traits;
+      }
+
+      /** @param {string} mod @param {string} format @param {string[]} left @param {string[]} met */
+      function warn(mod, format, left, met) {
+        const where = `${mod} ${left}`;
+        if (!left.length || warned.has(where)) return;
+        warned.add(where);
+        runtime.warn(`turbo leaves ${left.join(', ')} to vanilla in ${format}, which has its own ${met.join(', ')}`);
       }
       return {};
     },
