@@ -68,7 +68,9 @@ module.exports = {
         const where = `${mod} ${left}`;
         if (!left.length || warned.has(where)) return;
         warned.add(where);
-        runtime.warn(`turbo leaves ${left.join(', ')} to vanilla in ${format}, which has its own ${met.join(', ')}`);
+        const part = `${left.join(', ')}: ${format} has its own ${met.join(', ')}`;
+        runtime.warn(`turbo leaves to vanilla ${part}`);
+        runtime.onLeft(part);
       }
       return {};
     },
