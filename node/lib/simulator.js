@@ -8,16 +8,16 @@ const path = require('node:path');
  * @typedef {Pick<Package, 'Battle' | 'Dex' | 'PRNG' | 'Teams' | 'TeamValidator'> & {
  *   version: string, turbo: boolean, left: string[], remember: () => Generator<void, void>}} Simulator
  *   `left` is what turbo leaves to vanilla, and why; `remember` keeps compiled code for the next process, in small steps
+ * @typedef {NonNullable<Parameters<typeof import('../turbo').install>[0]>} TurboOptions
  */
 
 /**
  * @param {string} folder of the pokemon-showdown package
- * @param {{turbo?: boolean, cache?: string, off?: string[]}} [options] whether its hot paths are replaced, where their
- *   compiled code is kept, and patches to leave out
+ * @param {{turbo?: boolean} & TurboOptions} [options] whether its hot paths are replaced, and how
  * @returns {Simulator}
  */
-function loadSimulator(folder, { turbo = false, cache, off } = {}) {
-  const installed = turbo ? putTurboInFront(cache, off) : () => [];
+function loadSimulator(folder, { turbo = false, ...options } = {}) {
+  const installed = turbo ? putTurboInFront(options) : () => [];
   /** @type {Package} */
   const { Battle, Dex, PRNG, Teams, TeamValidator } = require(folder);
   const { version } = require(path.join(folder, 'package.json'));
@@ -37,13 +37,10 @@ function loadSimulator(folder, { turbo = false, cache, off } = {}) {
 
 function* nothing() {}
 
-/**
- * @param {string | undefined} cache
- * @param {string[] | undefined} off
- */
-function putTurboInFront(cache, off) {
+/** @param {TurboOptions} options */
+function putTurboInFront(options) {
   const { install, installed } = require('../turbo');
-  install({ off, cache, warn: (message) => process.stderr.write(`${message}\n`) });
+  install({ warn: (message) => process.stderr.write(`${message}\n`), ...options });
   return installed;
 }
 
