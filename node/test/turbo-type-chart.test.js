@@ -4,8 +4,7 @@ const { test } = require('node:test');
 const { install } = require('../turbo');
 
 install();
-/** @type {any} */
-const { Dex } = require('pokemon-showdown');
+const Dex = /** @type {any} */ (require('pokemon-showdown').Dex);
 
 /** @returns {Map<string, object>} the types that turbo remembers */
 function remembered() {
