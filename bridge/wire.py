@@ -89,7 +89,6 @@ class Frame(Struct, gc=False):
     cpu: float | None = None
     warm: tuple[int, int] | None = None
     """Battles of the warm-up that are played, and how many there are to be."""
-    warnings: list[str] | None = None
     hello: Hello | None = None
 
 

@@ -8,16 +8,16 @@ const path = require('node:path');
  * @typedef {Pick<Package, 'Battle' | 'Dex' | 'PRNG' | 'Teams' | 'TeamValidator'> & {
  *   version: string, turbo: boolean, left: string[], remember: () => Generator<void, void>}} Simulator
  *   `left` is what turbo leaves to vanilla, and why; `remember` keeps compiled code for the next process, in small steps
- * @typedef {NonNullable<Parameters<typeof import('../turbo').install>[0]>} TurboOptions
  */
 
 /**
  * @param {string} folder of the pokemon-showdown package
- * @param {{turbo?: boolean} & TurboOptions} [options] whether its hot paths are replaced, and how
+ * @param {{turbo?: boolean, cache?: string, off?: string[]}} [options] whether its hot paths are replaced, where their
+ *   compiled code is kept, and patches to leave out
  * @returns {Simulator}
  */
-function loadSimulator(folder, { turbo = false, ...options } = {}) {
-  const installed = turbo ? putTurboInFront(options) : () => [];
+function loadSimulator(folder, { turbo = false, cache, off } = {}) {
+  const installed = turbo ? putTurboInFront(cache, off) : () => [];
   /** @type {Package} */
   const { Battle, Dex, PRNG, Teams, TeamValidator } = require(folder);
   const { version } = require(path.join(folder, 'package.json'));
@@ -37,10 +37,13 @@ function loadSimulator(folder, { turbo = false, ...options } = {}) {
 
 function* nothing() {}
 
-/** @param {TurboOptions} options */
-function putTurboInFront(options) {
+/**
+ * @param {string | undefined} cache
+ * @param {string[] | undefined} off
+ */
+function putTurboInFront(cache, off) {
   const { install, installed } = require('../turbo');
-  install({ warn: (message) => process.stderr.write(`${message}\n`), ...options });
+  install({ off, cache, warn: (message) => process.stderr.write(`${message}\n`) });
   return installed;
 }
 

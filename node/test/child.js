@@ -32,8 +32,6 @@ class Child {
     fs.closeSync(descriptor);
     this.exited = once(this.process, 'exit');
     this.printed = '';
-    /** What its frames have warned of. @type {string[]} */
-    this.warnings = [];
     for (const stream of [this.process.stdout, this.process.stderr]) {
       stream?.on('data', (chunk) => (this.printed += chunk));
     }
@@ -41,12 +39,10 @@ class Child {
     this.lines = readline.createInterface({ input: this.channel })[Symbol.asyncIterator]();
   }
 
-  /** @returns {Promise<any>} the next frame, without warnings */
+  /** @returns {Promise<any>} the next frame */
   async next() {
     const { value } = await this.lines.next();
-    const { warnings = [], ...frame } = JSON.parse(value);
-    this.warnings.push(...warnings);
-    return frame;
+    return JSON.parse(value);
   }
 
   /** @param {(string | Buffer | object)[]} lines */

@@ -10,11 +10,10 @@ let hooked = false;
 
 /**
  * Puts turbo in front of every copy of the simulator that this process loads from now on.
- * @param {{off?: Iterable<string>, cache?: string, warn?: (message: string) => void,
- *   refuse?: (message: string) => void}} [options] names of patches to leave out, the folder where compiled code is kept,
- *   who hears of what goes wrong, and who, once for each copy, of patches that do not fit it: else the same one
+ * @param {{off?: Iterable<string>, cache?: string, warn?: (message: string) => void}} [options] names of patches to
+ *   leave out, the folder where compiled code is kept, and who hears, once for each copy, of patches that do not fit it
  */
-function install({ off = [], cache, warn = (message) => process.emitWarning(message), refuse = warn } = {}) {
+function install({ off = [], cache, warn = (message) => process.emitWarning(message) } = {}) {
   if (hooked) throw new Error('turbo is installed already');
   hooked = true;
   const unwanted = new Set(off);
@@ -29,7 +28,7 @@ function install({ off = [], cache, warn = (message) => process.emitWarning(mess
       installations.set(root, installation);
       const { refusals, version } = installation;
       if (refusals.length) {
-        refuse(`turbo leaves these parts of pokemon-showdown ${version} as they are: ${refusals.join('; ')}`);
+        warn(`turbo leaves these parts of pokemon-showdown ${version} as they are: ${refusals.join('; ')}`);
       }
     }
     return installation;

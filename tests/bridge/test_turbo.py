@@ -31,8 +31,6 @@ FORMATS = (
 )
 BATTLES = [(name, seed) for name in FORMATS for seed in (1, 2)]
 ROUNDS = 8
-# Its mod has a method of its own that a patch does not call.
-OWN_METHODS = "gen9randombattlesharedpowerb12p6"
 
 
 @pytest.fixture(scope="module")
@@ -179,19 +177,6 @@ async def test_a_patch_that_does_not_fit_is_left_out_and_is_warned_of_once(
     for controller in stats["controllers"]:
         assert controller["turbo"]
         assert controller["left"] == warning["left"]
-
-
-async def test_a_format_in_which_turbo_leaves_something_to_vanilla_is_warned_of_once(
-    turbo: BridgeConfig,
-) -> None:
-    with capture_logs() as logs:
-        async with ControllerRegistry(turbo, pool=2) as registry:
-            for seed in range(4):
-                await registry.open(OWN_METHODS, seed=seed)
-            assert [c["rooms"] for c in registry.stats()["controllers"]] == [2, 2]
-    [warning] = [line for line in logs if line["event"] == "Node warns"]
-    assert warning["log_level"] == "warning"
-    assert "turbo leaves trapping-foes to vanilla in [Gen 9]" in warning["warning"]
 
 
 async def test_what_turbo_knows_is_not_warned_of(turbo: BridgeConfig) -> None:
