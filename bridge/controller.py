@@ -473,10 +473,11 @@ class Controller(asyncio.Protocol):
         self._beat = self._loop.call_later(seconds, self._ping)
 
     def _note_vitals(self, frame: Frame) -> None:
-        rss, heap, cpu, warm = frame.rss, frame.heap, frame.cpu, frame.warm
-        if rss is None or heap is None or cpu is None or warm is None:
+        rss, heap, cpu, warm, left = frame.rss, frame.heap, frame.cpu, frame.warm, frame.left
+        if rss is None or heap is None or cpu is None or warm is None or left is None:
             raise ProtocolViolation("Node does not say how it is", pid=self.pid)
         self.vitals = Vitals(rss, heap, cpu, warm)
+        self.identity.left = left
 
 
 def _decode(lines: list[bytes]) -> tuple[list[Frame], ProtocolViolation | None]:

@@ -85,7 +85,7 @@ class Pool:
         self._is_up = False
         self._warmed = asyncio.Event()
         self._has_warned_of_memory = False
-        self._has_warned_of_turbo = False
+        self._said_of_turbo: set[str] = set()
 
     def __repr__(self) -> str:
         return (
@@ -177,6 +177,7 @@ class Pool:
 
     def _on_beat(self, controller: Controller) -> None:
         self._warmed.set()
+        self._warn_of_turbo(controller)
         for berth in self._berths:
             if berth.successor is controller:
                 berth.attention.set()
@@ -289,13 +290,17 @@ class Pool:
 
     def _warn_of_turbo(self, controller: Controller) -> None:
         """Says once what turbo leaves to vanilla: all controllers load the same simulator."""
-        found = controller.identity
-        is_whole = found.turbo and not found.left
-        if is_whole or not self._config.turbo or self._has_warned_of_turbo:
+        if not self._config.turbo:
             return
-        self._has_warned_of_turbo = True
-        fact = "turbo leaves parts to vanilla" if found.turbo else "the simulator is without turbo"
-        log.warning(fact, simulator=found.simulator, left=found.left)
+        found = controller.identity
+        if found.turbo:
+            fact, parts = "turbo leaves parts to vanilla", found.left
+        else:
+            fact, parts = "the simulator is without turbo", found.left or ["all of it"]
+        news = [part for part in parts if part not in self._said_of_turbo]
+        if news:
+            self._said_of_turbo.update(news)
+            log.warning(fact, simulator=found.simulator, left=news)
 
     def _recycle(self, controller: Controller, reason: str) -> None:
         log.info("recycling", pid=controller.pid, reason=reason, rooms=len(controller.rooms))

@@ -89,6 +89,8 @@ class Frame(Struct, gc=False):
     cpu: float | None = None
     warm: tuple[int, int] | None = None
     """Battles of the warm-up that are played, and how many there are to be."""
+    left: list[str] | None = None
+    """What turbo leaves to vanilla by now: some of it is known when a mod is met."""
     hello: Hello | None = None
 
 

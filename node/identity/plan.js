@@ -21,7 +21,6 @@ const VALUES = {
   evlimits: 'Atk 0-124 / Def 100-252',
   forcemonocolor: 'Red',
   forcemonotype: 'Water',
-  forceselect: 'Pikachu',
   forceteratype: 'Fire',
   itemclause: '1',
   maxtotallevel: '500',

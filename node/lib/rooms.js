@@ -217,7 +217,8 @@ class Rooms {
     const { user, system } = process.cpuUsage();
     const cpu = (user + system) / 1e6;
     const warmth = JSON.stringify(this.warmUp.warmth);
-    return `,"rooms":${this.rooms.size},"rss":${rss},"heap":${heapUsed},"cpu":${cpu},"warm":${warmth}`;
+    const left = JSON.stringify(this.simulator.left);
+    return `,"rooms":${this.rooms.size},"rss":${rss},"heap":${heapUsed},"cpu":${cpu},"warm":${warmth},"left":${left}`;
   }
 
   /**

@@ -7,7 +7,7 @@ const path = require('node:path');
  * @typedef {typeof import('pokemon-showdown')} Package
  * @typedef {Pick<Package, 'Battle' | 'Dex' | 'PRNG' | 'Teams' | 'TeamValidator'> & {
  *   version: string, turbo: boolean, left: string[], remember: () => Generator<void, void>}} Simulator
- *   `left` is what turbo leaves to vanilla, and why; `remember` keeps compiled code for the next process, in small steps
+ *   `left` is what turbo leaves to vanilla, and why, and grows with the mods that are met; `remember` keeps compiled code for the next process, in small steps
  */
 
 /**
@@ -17,11 +17,14 @@ const path = require('node:path');
  * @returns {Simulator}
  */
 function loadSimulator(folder, { turbo = false, cache, off } = {}) {
-  const installed = turbo ? putTurboInFront(cache, off) : () => [];
+  /** @type {string[]} */
+  const left = [];
+  const installed = turbo ? putTurboInFront(cache, off, left) : () => [];
   /** @type {Package} */
   const { Battle, Dex, PRNG, Teams, TeamValidator } = require(folder);
   const { version } = require(path.join(folder, 'package.json'));
   const installation = installed().at(-1);
+  left.unshift(...(installation?.refusals ?? []));
   return {
     Battle,
     Dex,
@@ -30,7 +33,7 @@ function loadSimulator(folder, { turbo = false, cache, off } = {}) {
     TeamValidator,
     version,
     turbo: Boolean(installation?.patches.length),
-    left: installation?.refusals ?? [],
+    left,
     remember: () => installation?.remember() ?? nothing(),
   };
 }
@@ -40,10 +43,12 @@ function* nothing() {}
 /**
  * @param {string | undefined} cache
  * @param {string[] | undefined} off
+ * @param {string[]} left
  */
-function putTurboInFront(cache, off) {
+function putTurboInFront(cache, off, left) {
   const { install, installed } = require('../turbo');
-  install({ off, cache, warn: (message) => process.stderr.write(`${message}\n`) });
+  const warn = (/** @type {string} */ message) => process.stderr.write(`${message}\n`);
+  install({ off, cache, warn, onLeft: (part) => left.push(part) });
   return installed;
 }
 

@@ -10,10 +10,11 @@ let hooked = false;
 
 /**
  * Puts turbo in front of every copy of the simulator that this process loads from now on.
- * @param {{off?: Iterable<string>, cache?: string, warn?: (message: string) => void}} [options] names of patches to
- *   leave out, the folder where compiled code is kept, and who hears, once for each copy, of patches that do not fit it
+ * @param {{off?: Iterable<string>, cache?: string, warn?: (message: string) => void, onLeft?: (part: string) => void}}
+ *   [options] names of patches to leave out, the folder where compiled code is kept, who hears, once for each copy, of
+ *   patches that do not fit it and of trouble with the cache, and who hears of mods that are left to vanilla as they are met
  */
-function install({ off = [], cache, warn = (message) => process.emitWarning(message) } = {}) {
+function install({ off = [], cache, warn = (message) => process.emitWarning(message), onLeft } = {}) {
   if (hooked) throw new Error('turbo is installed already');
   hooked = true;
   const unwanted = new Set(off);
@@ -24,7 +25,7 @@ function install({ off = [], cache, warn = (message) => process.emitWarning(mess
     let installation = installations.get(root);
     if (!installation) {
       const load = (/** @type {Installation} */ host) => loadWith(host, loadPatches);
-      installation = new Installation(root, load, { off: unwanted, cache, warn });
+      installation = new Installation(root, load, { off: unwanted, cache, warn, onLeft });
       installations.set(root, installation);
       const { refusals, version } = installation;
       if (refusals.length) {

@@ -37,7 +37,7 @@ const greet = () => say(JSON.stringify({ hello }));
 const serve = (reply) => {
   greet();
   channel.once('data', () => {
-    say('{"ack":1,"rss":1,"heap":1,"cpu":0,"warm":[0,0]}');
+    say('{"ack":1,"rss":1,"heap":1,"cpu":0,"warm":[0,0],"left":[]}');
     channel.on('data', reply);
   });
 };

@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from bridge import BattleRoom, BridgeConfig, ControllerRegistry
 from bridge.workload import policies_for
+from tests.conftest import until
 from tests.recording import Recorder, Recording, record_all
 
 pytestmark = pytest.mark.timeout(90)
@@ -185,3 +186,18 @@ async def test_what_turbo_knows_is_not_warned_of(turbo: BridgeConfig) -> None:
             [controller] = registry.stats()["controllers"]
             assert (controller["turbo"], controller["left"]) == (True, [])
     assert [line for line in logs if line["log_level"] == "warning"] == []
+
+
+async def test_a_mod_with_methods_of_its_own_is_warned_of_once_when_it_is_met(
+    turbo: BridgeConfig,
+) -> None:
+    with capture_logs() as logs:
+        async with ControllerRegistry(turbo.replace(pool=1, heartbeat=0.1)) as registry:
+            for seed in (1, 2):
+                await registry.open("gen9randomroulette", seed=seed)
+            await until(lambda: registry.stats()["controllers"][0]["left"])
+            [left] = registry.stats()["controllers"][0]["left"]
+    assert left.endswith("[Gen 9] Random Roulette has its own Battle.start")
+    [warning] = [line for line in logs if "turbo" in line["event"]]
+    assert warning["event"] == "turbo leaves parts to vanilla"
+    assert warning["left"] == [left]

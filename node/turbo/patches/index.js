@@ -30,6 +30,7 @@ const patches = [
   require('./libraries-later'),
   require('./sets-later'),
   require('./status-moves'),
+  require('./sodium-numbers'),
 ];
 
 module.exports = { patches };

@@ -56,15 +56,28 @@ module.exports = {
         ]);
         /** @type {Record<string, boolean>} */
         const traits = {};
+        const met = new Set();
+        const left = [];
         for (const [patch, inlined] of Object.entries(runtime.inlined)) {
-          const met = /** @type {string[]} */ (inlined).filter((method) => own.has(method));
-          traits[patch] = met.length === 0;
-          const where = `${dex.currentMod} ${patch}`;
-          if (!met.length || warned.has(where)) continue;
-          warned.add(where);
-          runtime.warn(`turbo leaves ${patch} to vanilla in ${format.name}, where ${met.join(', ')} is not the simulator's own`);
+          // Who starts battles in a way of its own may give them another mod as it does so.
+          const methods = /** @type {string[]} */ (inlined).length ? ['Battle.start', ...inlined] : [];
+          const found = methods.filter((method) => own.has(method));
+          traits[patch] = found.length === 0;
+          if (found.length) left.push(patch);
+          for (const method of found) met.add(method);
         }
+        warn(dex.currentMod, format.name, left, [...met]);
         return traits;
+      }
+
+      /** @param {string} mod @param {string} format @param {string[]} left @param {string[]} met */
+      function warn(mod, format, left, met) {
+        const where = `${mod} ${left}`;
+        if (!left.length || warned.has(where)) return;
+        warned.add(where);
+        const part = `${left.join(', ')}: ${format} has its own ${met.join(', ')}`;
+        runtime.warn(`turbo leaves to vanilla ${part}`);
+        runtime.onLeft(part);
       }
       return {};
     },
@@ -87,7 +100,7 @@ function* overridden(holder, battle) {
  * @param {object} base the prototype of all battles
  */
 function* extended(battle, base) {
-  for (let level = Object.getPrototypeOf(battle); level !== base; level = Object.getPrototypeOf(level)) {
+  for (let level = Object.getPrototypeOf(battle); level && level !== base; level = Object.getPrototypeOf(level)) {
     for (const name of Object.getOwnPropertyNames(level)) yield `Battle.${name}`;
   }
 }
