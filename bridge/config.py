@@ -44,7 +44,7 @@ class BridgeConfig:
         node_arguments: Arguments for Node itself, before the entry file.
         turbo: Whether the simulator's hot paths are replaced by faster ones, whose output is the
             same to the byte.
-        cache_folder: Where the compiled code of the simulator is kept, which new processes then
+        cache_folder: Where turbo keeps the compiled code of the simulator, which new processes then
             start with; null in a settings file for nowhere.
         max_heap_mb: Limit of the JavaScript heap of a process, in megabytes.
         max_frame_mb: The longest command, in megabytes.

@@ -228,9 +228,14 @@ class Controller(asyncio.Protocol):
             str(self._runtime.entry),
             f"--simulator={self._runtime.simulator}",
             f"--max-frame={config.max_frame_bytes}",
-            *(["--turbo"] if config.turbo else []),
-            *([f"--cache={config.cache_folder}"] if config.cache_folder else []),
+            *self._turbo_options(),
         ]
+
+    def _turbo_options(self) -> list[str]:
+        config = self._config
+        if not config.turbo:
+            return []
+        return ["--turbo", *([f"--cache={config.cache_folder}"] if config.cache_folder else [])]
 
     def _greet(self, hello: Hello) -> None:
         if hello.protocol != PROTOCOL:

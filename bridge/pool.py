@@ -237,7 +237,7 @@ class Pool:
     async def _warm(self, berth: Berth, newcomer: Controller) -> bool:
         """Lets a newcomer warm for as long as the one that it is to replace works.
 
-        Returns whether it is there to be used: as warm as it could become, or dead.
+        Returns whether it lives to be used, as warm as it could become.
         """
         berth.successor = newcomer
         former = berth.controller

@@ -40,6 +40,8 @@ def find_patches(runtime: Runtime) -> list[Patch]:
         raise RowFailed(
             "turbo does not say what it does", exit_status=error.returncode, stderr=error.stderr
         ) from error
+    except subprocess.TimeoutExpired as error:
+        raise RowFailed(f"turbo does not say within {error.timeout:g} s what it does") from error
     return [Patch(**patch) for patch in json.loads(done.stdout)]
 
 

@@ -39,6 +39,7 @@ class Cold {
    * @param {(ask: (command?: object) => Promise<any>, started: number) => Promise<Sample>} act
    */
   async #with(options, act) {
+    const recorder = fs.openSync(os.devNull, 'w');
     const started = performance.now();
     const child = spawn(
       process.execPath,
@@ -47,8 +48,9 @@ class Cold {
         ...[ENTRY, '--channel=3', '--recorder=4', `--simulator=${this.simulator}`, '--max-frame=1000000'],
         ...options,
       ],
-      { stdio: ['pipe', 'inherit', 'inherit', 'pipe', fs.openSync(os.devNull, 'w')] },
+      { stdio: ['pipe', 'inherit', 'inherit', 'pipe', recorder] },
     );
+    fs.closeSync(recorder);
     const gone = new Promise((resolve) => child.once('exit', resolve));
     const channel = /** @type {import('node:net').Socket} */ (child.stdio[3]);
     const lines = readline.createInterface({ input: channel })[Symbol.asyncIterator]();

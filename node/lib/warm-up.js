@@ -92,6 +92,10 @@ class WarmUp {
   *#play() {
     try {
       for (let n = 1; this.done < this.wanted; n++) yield* this.#battle(n);
+    } catch (error) {
+      // It becomes no warmer by itself: nobody shall wait for that.
+      this.wanted = this.done;
+      throw error;
     } finally {
       this.isPlaying = false;
     }

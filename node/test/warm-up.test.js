@@ -57,6 +57,24 @@ test('a warm-up that is under way is told of a new number, and one that is over 
   assert.deepEqual(warmUp.warmth, [3, 3]);
 });
 
+test('a warm-up that breaks is over, and can begin again', () => {
+  class Breaking extends simulator.Battle {
+    /** @override @param {any[]} args @returns {any} */
+    choose(...args) {
+      if (this.turn === 2) throw new Error('this battle is broken');
+      return super.choose(.../** @type {[any, any]} */ (args));
+    }
+  }
+  const warmUp = new WarmUp(simulator);
+  warmUp.count();
+  warmUp.simulator = { ...simulator, Battle: Breaking };
+  assert.throws(() => exhaust(/** @type {Task} */ (warmUp.want(OLD.format, 3))), /this battle is broken/);
+  assert.deepEqual(warmUp.warmth, [1, 1]);
+  warmUp.simulator = simulator;
+  exhaust(/** @type {Task} */ (warmUp.want(OLD.format, 2)));
+  assert.deepEqual(warmUp.warmth, [2, 2]);
+});
+
 test('a battle is the same beside a warm-up', () => {
   const { task } = warming(100);
   const [beside, alone] = [started(RANDOM), started(RANDOM)];

@@ -5,8 +5,8 @@
  * Instead: an event has a number and its five names are made once. An effect has a byte per event, with a bit per kind
  * of callback; whoever holds effects has the OR of theirs. Only those are asked who have the bit.
  * Same, because: a bit is set wherever vanilla finds a callback. What somebody holds is compared with what the bits were
- * made of on every query, so that it does not matter who writes to volatiles, and how. Effects are frozen, and formats
- * and their rules, which are not, are looked at anew for every battle.
+ * made of on every query, so that it does not matter who writes to volatiles, and how. Effects are frozen; a format, which
+ * is not, is asked itself each time, and rules, which are not either, are looked at anew for every battle.
  */
 
 /** Kinds of callbacks: of the target, its allies, anybody, its foes, the source. */
@@ -83,12 +83,10 @@ class SideListeners extends Listeners {
   }
 }
 
-/** The same for the field, and for the battle's format. */
+/** The same for the field. */
 class FieldListeners extends Listeners {
   constructor() {
     super();
-    /** @type {object | null} */
-    this.format = null;
     this.weather = '';
     this.terrain = '';
     this.pseudoWeather = NO_KEYS;
@@ -259,7 +257,6 @@ class Index {
     if (
       listeners !== null &&
       listeners.generation === this.generation &&
-      listeners.format === field.battle.format &&
       listeners.weather === field.weather &&
       listeners.terrain === field.terrain &&
       hasKeys(field.pseudoWeather, listeners.pseudoWeather)
@@ -268,12 +265,10 @@ class Index {
     }
     listeners = field[LISTENERS] ??= new FieldListeners();
     listeners.generation = this.generation;
-    listeners.format = field.battle.format;
     listeners.weather = field.weather;
     listeners.terrain = field.terrain;
     listeners.pseudoWeather = keysOf(field.pseudoWeather);
     listeners.clear();
-    this.#include(listeners, field.battle.format);
     this.#include(listeners, field.getWeather());
     this.#include(listeners, field.getTerrain());
     for (const id of listeners.pseudoWeather) {
@@ -304,6 +299,7 @@ class Index {
     }
     return (
       hears(this.field(battle.field), event, ON) ||
+      battle.format[event.on] !== undefined ||
       (battle.events !== null && battle.events[event.on] !== undefined)
     );
   }

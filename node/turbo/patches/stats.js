@@ -7,8 +7,14 @@
  */
 
 const BOOSTS = [1, 1.5, 2, 2.5, 3, 3.5, 4];
-/** @type {Record<string, string>} */
-const EVENTS = { atk: 'ModifyAtk', def: 'ModifyDef', spa: 'ModifySpA', spd: 'ModifySpD', spe: 'ModifySpe' };
+/** @type {Map<string, string>} */
+const EVENTS = new Map([
+  ['atk', 'ModifyAtk'],
+  ['def', 'ModifyDef'],
+  ['spa', 'ModifySpA'],
+  ['spd', 'ModifySpD'],
+  ['spe', 'ModifySpe'],
+]);
 
 /** @type {import('../installation').Patch} */
 module.exports = {
@@ -38,7 +44,7 @@ module.exports = {
           /** @this {any} @param {string} name @param {boolean} [unboosted] @param {boolean} [unmodified] */
           getStat(name, unboosted, unmodified) {
             const { battle } = this;
-            const event = EVENTS[name];
+            const event = EVENTS.get(name);
             if (unmodified || !event || !isPlain(battle) || battle.eventDepth >= 8) {
               return getStat.call(this, name, unboosted, unmodified);
             }

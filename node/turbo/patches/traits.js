@@ -1,8 +1,9 @@
 'use strict';
 /**
- * Vanilla: a mod or a format may give a battle, or the Pokémon and sides in it, methods of their own.
- * Instead: nothing changes. Each battle gets traits, one boolean a patch: whether its mod leaves alone every method
- * that the patch no longer calls. Where one does not, the patch leaves the battle to vanilla, and one warning says so.
+ * Vanilla: a mod or a format may give a battle, or the Pokémon and sides in it, methods of their own; so may a class that
+ * extends `Battle`.
+ * Instead: nothing changes. Each battle gets traits, one boolean a patch: whether every method that the patch no longer
+ * calls is the simulator's. Where one is not, the patch leaves the battle to vanilla, and one warning says so.
  * Same, because: a battle keeps its traits under a symbol, which nothing in the simulator enumerates.
  */
 
@@ -28,25 +29,31 @@ module.exports = {
     ],
   },
   methods: {
-    'sim/battle': (_, { runtime }) => {
+    'sim/battle': ({ Battle }, { runtime }) => {
       /** @type {WeakMap<object, Record<string, boolean>>} by dex: a mod is the same for all of its battles */
       const byDex = new WeakMap();
       const warned = new Set();
       runtime.TRAITS = TRAITS;
       /** @param {any} battle @param {any} format */
       runtime.giveTraits = (battle, format) => {
-        const hasOwn = format.battle || CLASSES.some(([key]) => format[key]);
+        const isExtended = Object.getPrototypeOf(battle) !== Battle.prototype;
+        const hasOwn = isExtended || format.battle || CLASSES.some(([key]) => format[key]);
         let traits = hasOwn ? undefined : byDex.get(battle.dex);
         if (!traits) {
-          traits = judge(battle.dex, format);
+          traits = judge(battle, format);
           if (!hasOwn) byDex.set(battle.dex, traits);
         }
         battle[TRAITS] = traits;
       };
 
-      /** @param {any} dex @param {any} format */
-      function judge(dex, format) {
-        const own = new Set([...overridden(dex.data.Scripts, dex.data.Scripts), ...overridden(format, format.battle)]);
+      /** @param {any} battle @param {any} format */
+      function judge(battle, format) {
+        const { dex } = battle;
+        const own = new Set([
+          ...overridden(dex.data.Scripts, dex.data.Scripts),
+          ...overridden(format, format.battle),
+          ...extended(battle, Battle.prototype),
+        ]);
         /** @type {Record<string, boolean>} */
         const traits = {};
         const met = new Set();
@@ -85,5 +92,15 @@ function* overridden(holder, battle) {
   for (const name in battle ?? {}) if (typeof battle[name] === 'function') yield `Battle.${name}`;
   for (const [key, owner] of CLASSES) {
     for (const name in holder[key] ?? {}) if (typeof holder[key][name] === 'function') yield `${owner}.${name}`;
+  }
+}
+
+/**
+ * @param {object} battle
+ * @param {object} base the prototype of all battles
+ */
+function* extended(battle, base) {
+  for (let level = Object.getPrototypeOf(battle); level && level !== base; level = Object.getPrototypeOf(level)) {
+    for (const name of Object.getOwnPropertyNames(level)) yield `Battle.${name}`;
   }
 }

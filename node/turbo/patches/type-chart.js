@@ -1,9 +1,10 @@
 'use strict';
 /**
  * Vanilla: finds the id and the entry of a type for each question about it; for several types, it asks itself one by one.
- * Instead: each dex remembers its chart by the names of types as they are written, and sums for the types of a species.
+ * Instead: each dex remembers its chart by the names of types, and sums for the types of a species.
  * Same, because: only entries that exist are remembered, which vanilla keeps and freezes, and only arrays of types that
- * are frozen, as those of species are. Anything else is asked as vanilla asks it.
+ * are frozen, as those of species are. Anything else is asked as vanilla asks it, also a type by another name than its
+ * own: players may choose how they write it.
  */
 
 const CHART = Symbol('chart');
@@ -74,8 +75,8 @@ function takenBy(dex, type) {
   const { taken } = chartOf(dex);
   let entry = taken.get(type);
   if (entry) return entry;
-  const { exists, damageTaken } = dex.types.get(type);
-  if (!exists || !Object.isFrozen(damageTaken)) return undefined;
+  const { exists, name, damageTaken } = dex.types.get(type);
+  if (!exists || name !== type || !Object.isFrozen(damageTaken)) return undefined;
   entry = damageTaken;
   taken.set(type, damageTaken);
   return entry;
