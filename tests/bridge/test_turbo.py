@@ -52,6 +52,11 @@ def turbo(settings: BridgeConfig) -> BridgeConfig:
     return settings.replace(turbo=True, response_timeout=30.0)
 
 
+def without_cache(turbo: BridgeConfig, fault: Path) -> BridgeConfig:
+    """Has turbo look at the simulator itself: a cache says what was found before the fault."""
+    return turbo.replace(pool=2, cache_folder=None, node_arguments=("--require", str(fault)))
+
+
 async def test_battles_are_the_same_with_turbo(
     turbo: BridgeConfig, vanilla: dict[tuple[str, int], Recording]
 ) -> None:
@@ -146,7 +151,7 @@ async def test_an_input_log_leads_to_the_same_end_with_turbo_and_without(
 async def test_a_simulator_that_turbo_does_not_know_runs_as_it_comes_and_is_warned_of_once(
     turbo: BridgeConfig, vanilla: dict[tuple[str, int], Recording]
 ) -> None:
-    unknown = turbo.replace(pool=2, node_arguments=("--require", str(UNKNOWN)))
+    unknown = without_cache(turbo, UNKNOWN)
     with capture_logs() as logs:
         async with ControllerRegistry(unknown) as registry:
             battles = BATTLES[:2]
@@ -166,7 +171,7 @@ async def test_a_simulator_that_turbo_does_not_know_runs_as_it_comes_and_is_warn
 async def test_a_patch_that_does_not_fit_is_left_out_and_is_warned_of_once(
     turbo: BridgeConfig, vanilla: dict[tuple[str, int], Recording]
 ) -> None:
-    other = turbo.replace(pool=2, node_arguments=("--require", str(OTHER)))
+    other = without_cache(turbo, OTHER)
     with capture_logs() as logs:
         async with ControllerRegistry(other) as registry:
             battles = BATTLES[:2]
