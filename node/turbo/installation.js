@@ -42,6 +42,8 @@ const { later } = require('./later');
 /** What a file of the simulator sees: what every module does, and `turbo`. */
 const [BEFORE, AFTER] = ['(function (exports, require, module, __filename, __dirname, turbo) {', '\n})'];
 
+const SWITCHED_OFF = 'switched off';
+
 class Installation {
   /**
    * @param {string} root the folder of the package
@@ -53,10 +55,12 @@ class Installation {
   constructor(root, loadPatches, { off, cache, warn, onLeft }) {
     this.root = root;
     this.off = off;
-    this.cache = cache;
     this.warn = warn;
     this.complained = false;
     this.version = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')).version;
+    /** Patches share what they set up as files are loaded, so that they fit all of the simulator or none. */
+    this.isLate = hasLoadedFrom(path.join(root, 'dist') + path.sep);
+    if (this.isLate) cache = undefined;
     /** What patches share at run time; edited files see it as `turbo`. @type {Record<string, any>} */
     this.runtime = { onLeft, inlined: {}, later };
     /** @type {Map<string, string>} */
@@ -67,6 +71,7 @@ class Installation {
     this.patches = [];
     /** @type {Outcome[]} */
     this.outcomes = [];
+    this.cache = cache;
     this.key = cache ? keyOf(root, this.version, off) : '';
     this.bundle = cache ? Bundle.open(cache, this.key, this.#complain) : null;
     /** What this process has compiled and the bundle does not have. @type {Map<string, Compiled>} */
@@ -83,7 +88,12 @@ class Installation {
 
   /** @returns {string[]} what could not be applied, and why, for people to read */
   get refusals() {
-    return this.outcomes.filter(({ on, why }) => !on && why !== 'switched off').map(({ name, why }) => `${name}: ${why}`);
+    /** @type {Map<string, string[]>} */
+    const names = new Map();
+    for (const { name, on, why } of this.outcomes) {
+      if (!on && why !== SWITCHED_OFF) names.set(why, [...(names.get(why) ?? []), name]);
+    }
+    return [...names].map(([why, patches]) => `${patches.join(', ')}: ${why}`);
   }
 
   /**
@@ -206,7 +216,7 @@ class Installation {
     this.patches = [];
     this.outcomes = [];
     for (const patch of this.candidates) {
-      this.#admit(patch, this.off.has(patch.name) ? 'switched off' : this.#obstacle(patch));
+      this.#admit(patch, this.off.has(patch.name) ? SWITCHED_OFF : this.#obstacle(patch));
     }
     this.edited = [...this.texts.keys()];
   }
@@ -241,6 +251,7 @@ class Installation {
    * @returns {string} why it does not, or nothing
    */
   #obstacle({ needs = [], replaces = [], edits = {} }) {
+    if (this.isLate) return 'the simulator was loaded before turbo';
     // Not needed by who has a bundle.
     const { UnknownSite, edited, fingerprint } = require('./source');
     /** @type {Record<string, string> | undefined} */
@@ -266,6 +277,14 @@ class Installation {
     for (const [file, text] of texts) this.texts.set(file, text);
     return '';
   }
+}
+
+/**
+ * @param {string} folder
+ * @returns {boolean} whether a file from there has run; one may be on its way
+ */
+function hasLoadedFrom(folder) {
+  return Object.values(Module._cache).some(({ filename, loaded }) => loaded && filename?.startsWith(folder));
 }
 
 /**
