@@ -139,6 +139,7 @@ class Controller(asyncio.Protocol):
         *,
         trips: RoundTrips,
         on_beat: Callable[[Controller], None],
+        on_warnings: Callable[[list[str]], None],
         on_death: Callable[[Controller, Death], None],
     ) -> None:
         self.number = number
@@ -156,6 +157,7 @@ class Controller(asyncio.Protocol):
         self._runtime = runtime
         self._trips = trips
         self._on_beat = on_beat
+        self._on_warnings = on_warnings
         self._on_death = on_death
         self._loop = asyncio.get_running_loop()
         self._process: NodeProcess | None = None
@@ -427,6 +429,8 @@ class Controller(asyncio.Protocol):
                 raise ProtocolViolation(f"Node sent a frame that answers nothing: {frame}"[:300])
             self._hello.set_result(frame.hello)
             return None
+        if frame.warnings is not None:
+            self._on_warnings(frame.warnings)
         # It may be unknown: a line that was no command, or one that its room has withdrawn.
         command = None if frame.ack is None else self._pending.pop(frame.ack, None)
         if command is not None:

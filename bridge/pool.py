@@ -86,6 +86,7 @@ class Pool:
         self._warmed = asyncio.Event()
         self._has_warned_of_memory = False
         self._said_of_turbo: set[str] = set()
+        self._warnings: set[str] = set()
 
     def __repr__(self) -> str:
         return (
@@ -182,6 +183,13 @@ class Pool:
             if berth.successor is controller:
                 berth.attention.set()
         self.consider_recycling(controller)
+
+    def _on_warnings(self, warnings: list[str]) -> None:
+        """Passes on what a process warns of, once for all of them."""
+        for warning in warnings:
+            if warning not in self._warnings:
+                self._warnings.add(warning)
+                log.warning("Node warns", warning=warning)
 
     def _berth_of(self, controller: Controller) -> Berth | None:
         return next((berth for berth in self._berths if berth.controller is controller), None)
@@ -281,6 +289,7 @@ class Pool:
             self._runtime,
             trips=self._trips,
             on_beat=self._on_beat,
+            on_warnings=self._on_warnings,
             on_death=self._on_death,
         )
         self.counters.starts += 1

@@ -91,6 +91,8 @@ class Frame(Struct, gc=False):
     """Battles of the warm-up that are played, and how many there are to be."""
     left: list[str] | None = None
     """What turbo leaves to vanilla by now: some of it is known when a mod is met."""
+    warnings: list[str] | None = None
+    """What has gone wrong since the last frame, and concerns no command."""
     hello: Hello | None = None
 
 

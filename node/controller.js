@@ -44,11 +44,14 @@ class Controller {
     /** Whether answers are stamped; Python says so with every beat. */
     this.timing = true;
     this.recorder = new FlightRecorder(recorder);
-    const loaded = loadSimulator(simulator, { turbo, cache });
+    /** What the next answer has to tell beside itself. @type {string[]} */
+    this.warnings = [];
+    const warn = (/** @type {string} */ message) => void this.warnings.push(message);
+    const loaded = loadSimulator(simulator, { turbo, cache, warn });
     /** @type {Arrival[]} */
     this.arrivals = [];
     this.position = 0;
-    this.background = new Background(() => this.arrivals.length > 0);
+    this.background = new Background(() => this.arrivals.length > 0, warn);
     this.rooms = new Rooms(loaded, this.background);
     this.channel = new Channel(channel, {
       maximum: maxFrame,
@@ -119,10 +122,18 @@ class Controller {
     const stamps = this.timing && received
       ? `,"t":[${received},${started - received},${simulated - started},${encoded - simulated}]`
       : '';
-    this.channel.add(`${body}${stamps}}`);
+    this.channel.add(`${body}${stamps}${this.#takeWarnings()}}`);
     // A heartbeat is nobody who plays.
     if (command.op !== 'ping') this.background.disturbed = encoded;
     return encoded;
+  }
+
+  /** @returns {string} what has gone wrong since the last answer, as a JSON member of a frame */
+  #takeWarnings() {
+    if (!this.warnings.length) return '';
+    const warnings = JSON.stringify(this.warnings);
+    this.warnings = [];
+    return `,"warnings":${warnings}`;
   }
 
   /** @returns {number} the time, if anybody wants to know */

@@ -14,9 +14,13 @@ const RETRY = 5e6;
 /** @typedef {Iterator<unknown, unknown, unknown>} Task something that can be done step by step */
 
 class Background {
-  /** @param {() => boolean} isBusy whether commands wait to be answered */
-  constructor(isBusy) {
+  /**
+   * @param {() => boolean} isBusy whether commands wait to be answered
+   * @param {(message: string) => void} [warn] hears of work that failed: nobody has asked for it who could be told
+   */
+  constructor(isBusy, warn = (message) => process.stderr.write(`${message}\n`)) {
     this.isBusy = isBusy;
+    this.warn = warn;
     /** When somebody was last answered who plays here. */
     this.disturbed = 0;
     /** The first of them is in hand. @type {Task[]} */
@@ -66,8 +70,7 @@ class Background {
     try {
       done = task.next().done ?? false;
     } catch (error) {
-      // Nobody asked for it, so that there is nobody to tell but who reads what this process prints.
-      process.stderr.write(`work in the background ended: ${/** @type {Error} */ (error)?.stack ?? error}\n`);
+      this.warn(`work in the background ended: ${/** @type {Error} */ (error)?.stack ?? error}`);
     }
     if (done) this.tasks.splice(this.tasks.indexOf(task), 1);
   }

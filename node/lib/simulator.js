@@ -7,24 +7,25 @@ const path = require('node:path');
  * @typedef {typeof import('pokemon-showdown')} Package
  * @typedef {Pick<Package, 'Battle' | 'Dex' | 'PRNG' | 'Teams' | 'TeamValidator'> & {
  *   version: string, turbo: boolean, left: string[], remember: () => Generator<void, void>}} Simulator
- *   `left` is what turbo leaves to vanilla, and why, and grows with the mods that are met; `remember` keeps compiled code for the next process, in small steps
+ *   `left` is what turbo leaves to vanilla, and why, and grows with the mods that are met; `remember` keeps compiled code
+ *   for the next process, in small steps
+ * @typedef {{cache?: string, off?: string[], warn?: (message: string) => void}} TurboOptions where compiled code is kept,
+ *   patches to leave out, and who hears of trouble
  */
 
 /**
  * @param {string} folder of the pokemon-showdown package
- * @param {{turbo?: boolean, cache?: string, off?: string[]}} [options] whether its hot paths are replaced, where their
- *   compiled code is kept, and patches to leave out
+ * @param {{turbo?: boolean} & TurboOptions} [options] whether its hot paths are replaced, and how
  * @returns {Simulator}
  */
-function loadSimulator(folder, { turbo = false, cache, off } = {}) {
+function loadSimulator(folder, { turbo = false, ...options } = {}) {
   /** @type {string[]} */
   const left = [];
-  const installed = turbo ? putTurboInFront(cache, off, left) : () => [];
+  const installed = turbo ? putTurboInFront(options, left) : () => [];
   /** @type {Package} */
   const { Battle, Dex, PRNG, Teams, TeamValidator } = require(folder);
   const { version } = require(path.join(folder, 'package.json'));
   const installation = installed().at(-1);
-  left.unshift(...(installation?.refusals ?? []));
   return {
     Battle,
     Dex,
@@ -41,14 +42,13 @@ function loadSimulator(folder, { turbo = false, cache, off } = {}) {
 function* nothing() {}
 
 /**
- * @param {string | undefined} cache
- * @param {string[] | undefined} off
+ * @param {TurboOptions} options
  * @param {string[]} left
  */
-function putTurboInFront(cache, off, left) {
+function putTurboInFront(options, left) {
   const { install, installed } = require('../turbo');
   const warn = (/** @type {string} */ message) => process.stderr.write(`${message}\n`);
-  install({ off, cache, warn, onLeft: (part) => left.push(part) });
+  install({ warn, ...options, onLeft: (part) => left.push(part) });
   return installed;
 }
 

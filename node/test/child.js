@@ -32,6 +32,8 @@ class Child {
     fs.closeSync(descriptor);
     this.exited = once(this.process, 'exit');
     this.printed = '';
+    /** What its frames have warned of. @type {string[]} */
+    this.warnings = [];
     for (const stream of [this.process.stdout, this.process.stderr]) {
       stream?.on('data', (chunk) => (this.printed += chunk));
     }
@@ -39,10 +41,12 @@ class Child {
     this.lines = readline.createInterface({ input: this.channel })[Symbol.asyncIterator]();
   }
 
-  /** @returns {Promise<any>} the next frame */
+  /** @returns {Promise<any>} the next frame, without warnings */
   async next() {
     const { value } = await this.lines.next();
-    return JSON.parse(value);
+    const { warnings = [], ...frame } = JSON.parse(value);
+    this.warnings.push(...warnings);
+    return frame;
   }
 
   /** @param {(string | Buffer | object)[]} lines */

@@ -11,8 +11,8 @@ let hooked = false;
 /**
  * Puts turbo in front of every copy of the simulator that this process loads from now on.
  * @param {{off?: Iterable<string>, cache?: string, warn?: (message: string) => void, onLeft?: (part: string) => void}}
- *   [options] names of patches to leave out, the folder where compiled code is kept, who hears, once for each copy, of
- *   patches that do not fit it and of trouble with the cache, and who hears of mods that are left to vanilla as they are met
+ *   [options] names of patches to leave out, the folder where compiled code is kept, who hears of trouble with it, and who
+ *   of each part that is left to vanilla, some of which are known when a mod is met: without one, these are warned of too
  */
 function install({ off = [], cache, warn = (message) => process.emitWarning(message), onLeft } = {}) {
   if (hooked) throw new Error('turbo is installed already');
@@ -25,10 +25,13 @@ function install({ off = [], cache, warn = (message) => process.emitWarning(mess
     let installation = installations.get(root);
     if (!installation) {
       const load = (/** @type {Installation} */ host) => loadWith(host, loadPatches);
-      installation = new Installation(root, load, { off: unwanted, cache, warn, onLeft });
+      const leave = onLeft ?? ((/** @type {string} */ part) => warn(`turbo leaves to vanilla ${part}`));
+      installation = new Installation(root, load, { off: unwanted, cache, warn, onLeft: leave });
       installations.set(root, installation);
       const { refusals, version } = installation;
-      if (refusals.length) {
+      if (onLeft) {
+        for (const refusal of refusals) onLeft(refusal);
+      } else if (refusals.length) {
         warn(`turbo leaves these parts of pokemon-showdown ${version} as they are: ${refusals.join('; ')}`);
       }
     }

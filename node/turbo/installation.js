@@ -48,11 +48,11 @@ class Installation {
   /**
    * @param {string} root the folder of the package
    * @param {(host: Installation) => Patch[]} loadPatches in the order in which they are applied
-   * @param {{off: Set<string>, cache?: string, warn: (message: string) => void, onLeft?: (part: string) => void}} options
-   *   names of patches that nobody wants, the folder for what the next process can use, who hears of what turbo leaves to
-   *   vanilla, and who keeps a list of what it does only when a mod is met
+   * @param {{off: Set<string>, cache?: string, warn: (message: string) => void, onLeft: (part: string) => void}} options
+   *   names of patches that nobody wants, the folder for what the next process can use, who hears of trouble with it, and
+   *   who hears of mods that are left to vanilla as they are met
    */
-  constructor(root, loadPatches, { off, cache, warn, onLeft = () => {} }) {
+  constructor(root, loadPatches, { off, cache, warn, onLeft }) {
     this.root = root;
     this.off = off;
     this.warn = warn;
@@ -62,7 +62,7 @@ class Installation {
     this.isLate = hasLoadedFrom(path.join(root, 'dist') + path.sep);
     if (this.isLate) cache = undefined;
     /** What patches share at run time; edited files see it as `turbo`. @type {Record<string, any>} */
-    this.runtime = { warn, onLeft, inlined: {}, later };
+    this.runtime = { onLeft, inlined: {}, later };
     /** @type {Map<string, string>} */
     this.texts = new Map();
     /** What files export that have run, but whose methods have not been replaced yet. @type {Map<string, any>} */

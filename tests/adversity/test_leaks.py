@@ -292,7 +292,8 @@ def ignore(*_):
 
 def lone(config):
     return Controller(
-        1, config, find_runtime(), trips=RoundTrips(), on_beat=ignore, on_death=ignore
+        1, config, find_runtime(), trips=RoundTrips(),
+        on_beat=ignore, on_warnings=ignore, on_death=ignore,
     )
 
 async def until_busy(controller):

@@ -65,6 +65,7 @@ def make(settings: BridgeConfig, tmp_path: Path, deaths: list[Death]) -> Make:
             runtime,
             trips=RoundTrips(),
             on_beat=lambda _: None,
+            on_warnings=lambda _: None,
             on_death=lambda _, death: deaths.append(death),
         )
 
@@ -160,6 +161,7 @@ async def test_a_node_that_cannot_be_run_fails_the_start(
         replace(find_runtime(), node=tmp_path / "nowhere"),
         trips=RoundTrips(),
         on_beat=lambda _: None,
+        on_warnings=lambda _: None,
         on_death=lambda _, death: deaths.append(death),
     )
     with pytest.raises(ControllerDied, match="nowhere: No such file"):

@@ -185,6 +185,25 @@ async def test_a_patch_that_does_not_fit_is_left_out_and_is_warned_of_once(
         assert controller["left"] == warning["left"]
 
 
+def bundles_in(folder: Path) -> list[Path]:
+    return list(folder.glob("*.bundle"))
+
+
+async def test_a_damaged_cache_is_warned_of_once(turbo: BridgeConfig, tmp_path: Path) -> None:
+    cached = turbo.replace(cache_folder=tmp_path)
+    async with ControllerRegistry(cached, warmup_battles=20, warmup_format=FORMATS[0]) as registry:
+        await until(lambda: bundles_in(tmp_path))
+        assert registry.stats()["controllers"][0]["turbo"]
+    [bundle] = bundles_in(tmp_path)
+    bundle.write_bytes(b"")
+    with capture_logs() as logs:
+        async with ControllerRegistry(cached, pool=2) as registry:
+            assert [c["turbo"] for c in registry.stats()["controllers"]] == [True, True]
+    [warning] = [line for line in logs if line["log_level"] == "warning"]
+    assert warning["event"] == "Node warns"
+    assert warning["warning"] == f"turbo's cache {bundle} is damaged, and is written anew"
+
+
 async def test_what_turbo_knows_is_not_warned_of(turbo: BridgeConfig) -> None:
     with capture_logs() as logs:
         async with ControllerRegistry(turbo) as registry:

@@ -115,10 +115,9 @@ function keysOf(holder) {
 }
 
 class Index {
-  /** @param {any} Pokemon @param {any} Side */
-  constructor(Pokemon, Side) {
+  /** @param {any} Pokemon the class */
+  constructor(Pokemon) {
     this.Pokemon = Pokemon;
-    this.Side = Side;
     /** @type {Map<string, Event>} */
     this.events = new Map();
     /** Which bits a callback of this name sets. @type {Map<string, {id: number, bit: number}[]>} */
@@ -415,8 +414,7 @@ module.exports = {
   methods: {
     'sim/battle': ({ Battle }, { use, runtime }) => {
       const { Pokemon } = use('sim/pokemon');
-      const { Side } = use('sim/side');
-      const index = new Index(Pokemon, Side);
+      const index = new Index(Pokemon);
       const vanilla = Battle.prototype.findEventHandlers;
       const { TRAITS } = runtime;
       Object.assign(runtime, { LISTENERS, ON, ANY, index, hears });

@@ -75,9 +75,7 @@ module.exports = {
         const where = `${mod} ${left}`;
         if (!left.length || warned.has(where)) return;
         warned.add(where);
-        const part = `${left.join(', ')}: ${format} has its own ${met.join(', ')}`;
-        runtime.warn(`turbo leaves to vanilla ${part}`);
-        runtime.onLeft(part);
+        runtime.onLeft(`${left.join(', ')}: ${format} has its own ${met.join(', ')}`);
       }
       return {};
     },
