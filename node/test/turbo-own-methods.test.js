@@ -58,6 +58,15 @@ const SURVEY = `
   seen.changed = played(battle);
   const [one] = battle.sides[0].active;
   seen.stats = ['Spe', 'toString', 'accuracy'].map((name) => String(one.getStat(name, true)));
+  seen.thrown = ['runEvent', 'singleEvent', 'priorityEvent'].flatMap((name) =>
+    [[null, one], [undefined, undefined], [one, null, 'nobody', null, 1, true]].map((args) => {
+      try {
+        return String(battle[name]('Nothing', ...args));
+      } catch (error) {
+        return error.message;
+      }
+    }),
+  );
   setImmediate(() => console.log(JSON.stringify({ seen, warnings })));
 `;
 

@@ -24,6 +24,7 @@ module.exports = {
           singleEvent(name, effect, state, target, source, sourceEffect, relay, callback) {
             if (
               !callback &&
+              effect &&
               effect[index.event(name).on] === undefined &&
               !this.debugMode &&
               this.eventDepth < 8 &&
