@@ -71,7 +71,7 @@ class BridgeConfig:
         recycle_age: Seconds after which a process is replaced; 0 for never.
         recycle_jitter: The three limits above vary by up to this share from process to process, so
             that the pool is not replaced all at once.
-        timing: Whether to stamp every round trip. It costs less than one percent.
+        timing: Whether to stamp every round trip. It costs one or two percent of a decision.
         poison_folder: Where the input logs of poisoned battles are written.
     """
 
