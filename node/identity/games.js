@@ -57,17 +57,26 @@ function checkpoint(battle, record) {
   const requests = battle.sides.map((/** @type {any} */ side) => side.activeRequest);
   const sides = state.sides.map((/** @type {any} */ side) => ({ ...side, pokemon: side.pokemon.map(sorted) }));
   // The log is compared by itself; by its length the place of a state is found.
-  record.add('states', JSON.stringify({ ...state, sides, log: state.log.length, requests }));
+  record.add('states', JSON.stringify({ ...state, sides, log: state.log.length, requests }, withSortedMembers));
   return state;
 }
 
 /**
- * @param {any} pokemon that was serialised
+ * @param {string} _
+ * @param {any} value part of a battle that was serialised
+ */
+function withSortedMembers(_, value) {
+  const isActiveMove = typeof value?.move === 'string' && value.move.startsWith('[Move:');
+  return isActiveMove ? sorted(value) : value;
+}
+
+/**
+ * @param {any} holder a Pokémon or an active move that was serialised
  * @returns {any} the same with its own members sorted: their order says only when each was first set. What is inside them
  *   stays as it is, since the order of volatiles is that of their turns.
  */
-function sorted(pokemon) {
-  return Object.fromEntries(Object.entries(pokemon).sort(([one], [other]) => (one < other ? -1 : 1)));
+function sorted(holder) {
+  return Object.fromEntries(Object.entries(holder).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /**

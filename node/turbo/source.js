@@ -16,15 +16,17 @@ function count(text, part) {
 }
 
 /**
- * The text of a class or a function of the module, or of a method of one of its classes. The compiler that made
- * these files indents by two spaces, and so ends each with a brace at the depth where it began.
+ * The text of a class or a function of the module, or of a method of one of its classes, or of the class that its only
+ * object is made of. The compiler that made these files indents by two spaces, and so ends each with a brace at the
+ * depth where it began.
  * @param {string} source
  * @param {string} name `toID` or `Battle.runEvent`
  * @returns {string}
  */
 function textOf(source, name) {
   const [outer, method] = name.split('.');
-  const whole = between(source, new RegExp(`^(?:class|(?:async )?function) ${outer}\\b`, 'gm'), '\n}', name);
+  const begin = new RegExp(`^(?:(?:class|(?:async )?function) ${outer}|const ${outer} = new class)\\b`, 'gm');
+  const whole = between(source, begin, '\n}', name);
   return method ? between(whole, new RegExp(`^  (?:static )?(?:get )?${method}\\(`, 'gm'), '\n  }', name) : whole;
 }
 

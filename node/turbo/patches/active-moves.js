@@ -1,11 +1,16 @@
 'use strict';
 /**
  * Vanilla: an active move is a deep copy of the move, made key by key; so it ends as a hash table, slow to read.
- * Instead: each move gets a function of its own that makes such copies, with the names of the keys written out in it.
- * Moves with the same keys share a constructor, and their copies a hidden class.
- * Same, because: the text of the function is made from the move itself, which is frozen all through, and names the
- * same keys in the same order, down to the objects inside. What is not frozen, or holds what such a text cannot say, is
- * copied by vanilla: so are moves that do not exist, which vanilla makes afresh for each look-up.
+ * Instead: each move gets a function of its own that makes such copies. All of them have every key that any move of the
+ * dex has, or that a battle may add to one, and so they share a hidden class: most reads of an active move happen at
+ * places that meet all moves, and are slow there if each kind of move has a class of its own.
+ * Same, because: the text of the function is made from the move itself, which is frozen all through, and has the same
+ * values under the same keys, down to the objects inside. The keys beside these are undefined, as they are for whoever
+ * reads them in vanilla. Two places walk over the keys of an active move: the serialiser, which drops what is undefined,
+ * and the constructor of moves, which some callbacks give one to, and which adds to what it has set only what is missing.
+ * The order of a serialised active move's members may differ, and it means nothing. What is not frozen, or holds what
+ * such a text cannot say, is copied by vanilla: so are moves that do not exist, which vanilla makes afresh for each
+ * look-up.
  */
 
 const { copiers } = require('../copies');
@@ -13,7 +18,14 @@ const { copiers } = require('../copies');
 /** @type {import('../installation').Patch} */
 module.exports = {
   name: 'active-moves',
-  replaces: ['sim/dex ModdedDex.getActiveMove', 'lib/utils deepClone'],
+  replaces: [
+    'sim/dex ModdedDex.getActiveMove',
+    'lib/utils deepClone',
+    'sim/dex-data assignMissingFields',
+    'sim/state State.serialize',
+    'sim/state State.serializeActiveMove',
+    'sim/state State.isActiveMove',
+  ],
   methods: {
     'sim/dex': () => {
       const copierOf = copiers();
@@ -23,7 +35,7 @@ module.exports = {
           getActiveMove(move) {
             if (move && typeof move.hit === 'number') return move;
             const original = this.moves.get(move);
-            const copy = copierOf(original);
+            const copy = copierOf(original, this);
             if (copy) return copy();
             const plain = this.deepClone(original);
             plain.hit = 0;

@@ -13,6 +13,7 @@ const SITE = '    this.maxhp = 0;\n    this.baseMaxhp = 0;\n';
 /** @type {import('../installation').Patch} */
 module.exports = {
   name: 'one-shape',
+  replaces: ['sim/state State.serialize'],
   edits: {
     'sim/pokemon': [{ site: SITE, put: LATE.map((name) => `    this.${name} = void 0;\n`).join('') + SITE }],
     'sim/battle': [{ site: 'delete pokemon.terastallized;', put: 'pokemon.terastallized = void 0;' }],
