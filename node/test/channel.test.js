@@ -3,7 +3,7 @@
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
-const { LineSplitter } = require('../lib/channel');
+const { LineSplitter, wellFormed } = require('../lib/channel');
 const { RandomPolicy } = require('../lib/random-policy');
 
 /**
@@ -70,4 +70,20 @@ test('a line that is too long is not kept', () => {
   for (let n = 0; n < 1000; n++) assert.deepEqual(splitter.push(chunk), []);
   assert.deepEqual(splitter.parts, []);
   assert.deepEqual(splitter.push(Buffer.from('\nnext\n')).map(String), ['null', 'next']);
+});
+
+test('of several frames those without such an escape are left as they are', () => {
+  const whole = ['{"a": "\\\\ud83d", "spaces":  1}', '{"a":"\\ud83d\\ude00"}', '{"a":"Flabébé"}'];
+  const broken = '{"id":1,"b":["\\ud83d"]}';
+  assert.equal(wellFormed(`${broken}\n`), '{"id":1,"b":["\ufffd"]}\n');
+  const [first, second, third] = whole;
+  const lines = wellFormed(`${first}\n${broken}\n${second}\n${third}\n`).split('\n');
+  assert.deepEqual(lines.map((line) => line && JSON.parse(line)), [
+    { a: '\\ud83d', spaces: 1 },
+    { id: 1, b: ['\ufffd'] },
+    { a: '\u{1f600}' },
+    { a: 'Flabébé' },
+    '',
+  ]);
+  assert.equal(lines[3], third);
 });
