@@ -73,6 +73,7 @@ test('a patch that does not fit stays off as a whole, and so does what needs it'
       { name: 'other', replaces: ['sim/battle Battle.toString'] },
       { name: 'nowhere', edits: { 'sim/nothing': [] } },
       { name: 'unwanted' },
+      { name: 'neither', needs: ['unwanted'] },
     ],
     ['unwanted'],
   );
@@ -83,6 +84,7 @@ test('a patch that does not fit stays off as a whole, and so does what needs it'
   assert.strictEqual(why.other, 'sim/battle Battle.toString is not as turbo knows it');
   assert.match(why.nowhere, /ENOENT/);
   assert.strictEqual(why.unwanted, 'switched off');
+  assert.strictEqual(why.neither, 'switched off');
   assert.strictEqual(refusals.length, 5);
 });
 

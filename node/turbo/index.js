@@ -19,7 +19,8 @@ function install({ off = [], cache, warn = (message) => process.emitWarning(mess
   hooked = true;
   const unwanted = new Set(off);
   for (const name of unwanted) {
-    if (!loadPatches().some((patch) => patch.name === name)) throw new Error(`turbo has no patch called ${name}`);
+    const known = loadPatches().map((patch) => patch.name);
+    if (!known.includes(name)) throw new Error(`turbo has no patch called ${name}; there are ${known.join(', ')}`);
   }
   hook((root) => {
     let installation = installations.get(root);

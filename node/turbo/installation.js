@@ -32,7 +32,8 @@ const { later } = require('./later');
  */
 
 /**
- * @typedef {{name: string, on: boolean, why: string}} Outcome whether a patch is on, and if not, why not
+ * @typedef {{name: string, on: boolean, why: string}} Outcome whether a patch is on, and if not, why not: SWITCHED_OFF if
+ *   nobody wants it, or something that it needs
  * @typedef {{outcomes: Outcome[], edited: string[]}} Judgement the outcome of all patches, and the files that they edit
  * @typedef {import('./bundle').Entry & {stamp: string}} Source a file's text as a function, code for it if there is any,
  *   and what the file looked like
@@ -221,6 +222,11 @@ class Installation {
     this.edited = [...this.texts.keys()];
   }
 
+  /** @param {string} name of a patch that stays off */
+  #isUnwanted(name) {
+    return this.outcomes.some((outcome) => outcome.name === name && outcome.why === SWITCHED_OFF);
+  }
+
   /** Does as it was found out before. @param {Judgement} judgement */
   #recall({ outcomes }) {
     for (const [index, patch] of this.candidates.entries()) this.#admit(patch, outcomes[index].why);
@@ -258,7 +264,7 @@ class Installation {
     const prints = /** @type {any} */ (require('./known.json'))[this.version];
     if (!prints) return `turbo does not know version ${this.version}`;
     const missing = needs.find((name) => !this.patches.some((patch) => patch.name === name));
-    if (missing) return `it needs ${missing}`;
+    if (missing) return this.#isUnwanted(missing) ? SWITCHED_OFF : `it needs ${missing}`;
     /** @type {Map<string, string>} */
     const texts = new Map();
     try {
@@ -300,4 +306,4 @@ function replace(owner, replacements) {
   }
 }
 
-module.exports = { Installation };
+module.exports = { Installation, SWITCHED_OFF };

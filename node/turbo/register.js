@@ -7,4 +7,6 @@
 
 const { install } = require('.');
 
-install({ off: (process.env.MAPLE_TURBO_OFF ?? '').split(',').filter(Boolean) });
+const off = (process.env.MAPLE_TURBO_OFF ?? '').split(',').map((name) => name.trim());
+
+install({ off: off.filter(Boolean) });
