@@ -15,7 +15,7 @@ const { promisify } = require('node:util');
 const DATA = /[\\/]dist[\\/]((?:data|config)[\\/].*\.js)$/;
 
 /** Kinds first, as they come. */
-const ORDER = ['shared by all', 'a generation’s own', 'another mod’s own', 'all'];
+const ORDER = ['shared by all', "a generation's own", "another mod's own", 'all'];
 
 /** Watches this process. It has to begin before the simulator is loaded. */
 class Watch {
@@ -77,7 +77,7 @@ function judge(callbacks, reached) {
 /** @param {string} mod */
 function owner(mod) {
   if (!mod) return 'shared by all';
-  return /^gen\d$/.test(mod) ? 'a generation’s own' : 'another mod’s own';
+  return /^gen\d$/.test(mod) ? "a generation's own" : "another mod's own";
 }
 
 module.exports = { Watch, inventory, judge };

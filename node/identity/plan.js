@@ -1,7 +1,6 @@
 'use strict';
 /** Which battles the suite plays: every format that there is, in turns, so that any number of them is a fair sample. */
 
-const { KINDS } = require('./play');
 const { names } = require('./given');
 const { Random } = require('./random');
 
@@ -168,4 +167,4 @@ function interleaved(...lists) {
   return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat();
 }
 
-module.exports = { KINDS, Plan };
+module.exports = { Plan };

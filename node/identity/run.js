@@ -10,6 +10,7 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { loadSimulator } = require('../lib/simulator');
 const { inventory, judge } = require('./coverage');
+const { names } = require('./given');
 const { Plan } = require('./plan');
 const { KINDS } = require('./play');
 const { Progress } = require('./progress');
@@ -28,7 +29,8 @@ const HELP = `Plays the same battles in vanilla and in turbo, and compares all t
   node identity/run.js --format F [--teams T] [--kind K] [--seed N] [--battles N]
 
   --format    a format, custom rules behind @@@ included
-  --teams     generated (as the format draws them), scrambled, plundered, or the name of given ones
+  --teams     generated (as the format draws them), scrambled, plundered, or the name of given ones; by default
+              generated, or scrambled where a format draws none
   --formats   prints which formats there are, and where the simulator draws no teams, why not
   --kind      ${KINDS.join(', ')}; else one after the other
   --seed      of the first of these battles; more follow it
@@ -38,14 +40,16 @@ const HELP = `Plays the same battles in vanilla and in turbo, and compares all t
   --require FILE    loads this before turbo in its process`;
 
 const FOLDER = path.join(__dirname, '..', 'node_modules', 'pokemon-showdown');
+/** Ways to make teams for any format. */
+const TEAMS = ['generated', 'scrambled', 'plundered'];
 
 function parse() {
   const { values } = parseArgs({
     options: {
       battles: { type: 'string' },
-      first: { type: 'string', default: '0' },
+      first: { type: 'string' },
       format: { type: 'string' },
-      teams: { type: 'string', default: 'generated' },
+      teams: { type: 'string' },
       kind: { type: 'string' },
       seed: { type: 'string' },
       off: { type: 'string', default: '' },
@@ -58,10 +62,45 @@ function parse() {
       help: { type: 'boolean', default: false },
     },
   });
-  if (values.kind !== undefined && !KINDS.includes(/** @type {Kind} */ (values.kind))) {
-    throw new Error(`there is no kind ${values.kind}; there are ${KINDS.join(', ')}`);
+  requireOneOf('kind', values.kind, KINDS);
+  requireOneOf('kind of teams', values.teams, [...TEAMS, ...new Set(names().map(({ name }) => name))]);
+  for (const name of listed(values.off, values.patches)) requireOneOf('patch', name, patches.map((patch) => patch.name));
+  for (const option of /** @type {const} */ (['teams', 'kind', 'seed'])) {
+    if (values[option] !== undefined && values.format === undefined) throw new Error(`--${option} goes with --format`);
   }
+  if (values.first !== undefined && values.format !== undefined) throw new Error('--first goes without --format');
+  if (values['no-watch'] && values.coverage !== undefined) throw new Error('--coverage needs what --no-watch leaves out');
   return values;
+}
+
+/**
+ * @param {string} what
+ * @param {string | undefined} name
+ * @param {readonly string[]} known
+ */
+function requireOneOf(what, name, known) {
+  if (name !== undefined && !known.includes(name)) {
+    throw new Error(`there is no ${what} ${JSON.stringify(name)}; there are ${known.join(', ')}`);
+  }
+}
+
+/** @param {(string | undefined)[]} lists with commas */
+function listed(...lists) {
+  return lists.flatMap((list) => list?.split(',').filter(Boolean) ?? []);
+}
+
+/**
+ * @param {string} option
+ * @param {string | undefined} value
+ * @param {number} otherwise
+ * @param {number} least
+ */
+function whole(option, value, otherwise, least) {
+  const number = value === undefined ? otherwise : Number(value);
+  if (value === '' || !Number.isSafeInteger(number) || number < least) {
+    throw new Error(`--${option} takes a whole number from ${least} on, not ${JSON.stringify(value)}`);
+  }
+  return number;
 }
 
 /** @typedef {ReturnType<typeof parse>} Options */
@@ -71,12 +110,12 @@ function parse() {
  * @returns {string[]} patches to leave out
  */
 function unwanted({ off, patches: only }) {
-  const wanted = new Set(only?.split(','));
+  const wanted = new Set(listed(only));
   for (const patch of [...patches].reverse()) {
     if (wanted.has(patch.name)) for (const name of patch.needs ?? []) wanted.add(name);
   }
   const out = only === undefined ? [] : patches.map(({ name }) => name).filter((name) => !wanted.has(name));
-  return [...new Set([...out, ...off.split(',').filter(Boolean)])];
+  return [...new Set([...out, ...listed(off)])];
 }
 
 /**
@@ -85,21 +124,34 @@ function unwanted({ off, patches: only }) {
  *   the options that say which, but for the number of the first
  */
 function battles({ battles: wanted, first, format, teams, kind, seed }) {
+  const simulator = loadSimulator(FOLDER);
   if (format === undefined) {
-    const plan = new Plan(loadSimulator(FOLDER));
-    return { at: (index) => plan.at(index), first: Number(first), count: Number(wanted ?? 4000), selection: '--first' };
+    const plan = new Plan(simulator);
+    const count = whole('battles', wanted, 4000, 1);
+    return { at: (index) => plan.at(index), first: whole('first', first, 0, 0), count, selection: '--first' };
   }
-  const start = Number(seed ?? 0);
-  const count = Number(wanted ?? (seed === undefined ? 50 : 1));
+  teams ??= drawsTeams(simulator, format) ? 'generated' : 'scrambled';
+  const start = whole('seed', seed, 0, 0);
+  const count = whole('battles', wanted, seed === undefined ? 50 : 1, 1);
   /** @param {number} index @returns {Spec} */
   const at = (index) => ({
     format,
-    teams,
+    teams: String(teams),
     kind: /** @type {Kind} */ (kind ?? KINDS[index % KINDS.length]),
     seed: index,
   });
   const selection = `--format "${format}" --teams ${teams}${kind ? ` --kind ${kind}` : ''} --seed`;
   return { at, first: start, count, selection };
+}
+
+/**
+ * @param {import('../lib/simulator').Simulator} simulator
+ * @param {string} name of a format, with its custom rules, if any
+ * @returns {boolean} whether it is one with random teams; throws if there is no such format
+ */
+function drawsTeams({ Dex }, name) {
+  const format = Dex.formats.get(Dex.formats.validate(name), true);
+  return Boolean(format.team);
 }
 
 async function main() {
@@ -125,7 +177,7 @@ async function main() {
       played: ({ played, failures }) => progress.show(played, failures.length),
       failed: (failure) => {
         progress.clear();
-        console.log(failureText(failure, selection));
+        console.log(failureText(failure, selection, suite.options));
       },
     },
   );
@@ -134,8 +186,8 @@ async function main() {
   await suite.run(at, first, count);
   progress.clear();
   if (suite.reached.size) await reportCoverage(suite.reached, options.coverage);
-  console.log(summary(suite, (performance.now() - progress.began) / 1000));
-  process.exitCode = suite.failures.length ? 1 : suite.stopped ? 130 : 0;
+  console.log(summary(suite, (performance.now() - progress.began) / 1000, selection));
+  process.exitCode = suite.failures.length ? 1 : suite.stopped ? 130 : suite.isSame ? 0 : 2;
 }
 
 /**

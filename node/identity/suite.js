@@ -3,6 +3,7 @@
 
 const { differences, explain } = require('./compare');
 const { Pair, turboProcess } = require('./processes');
+const { SWITCHED_OFF } = require('../turbo/installation');
 
 /**
  * @typedef {import('./play').Spec} Spec
@@ -15,9 +16,9 @@ const { Pair, turboProcess } = require('./processes');
  * @property {number} index of the battle in the run
  * @property {number} since which battle its processes had played
  * @property {string[]} aspects in which it differs
- * @property {boolean} alone whether it does so in fresh processes too, or only after the battles before it
+ * @property {boolean} [alone] whether it does so in fresh processes too, or only after the battles before it, if that was tried
  * @property {string} text where it does
- * @property {string} blame the patch that makes it differ, if that was asked for
+ * @property {string} blame the patch that makes it differ, if that was asked for; NO_PATCH if it differs without any
  */
 
 /** Battles for a pair of processes, which then makes room for another: the simulator's caches only grow. */
@@ -28,6 +29,7 @@ const WINDOW = 6;
 const MOST_EXPLAINED = 5;
 /** How long processes that are to end may take to finish what they play, in milliseconds. */
 const LAST_WORDS = 10_000;
+const NO_PATCH = 'none';
 
 class Suite {
   /**
@@ -58,6 +60,22 @@ class Suite {
     this.pairs = new Set();
     /** Fresh processes are for one battle at a time. @type {Promise<void>} */
     this.examined = Promise.resolve();
+  }
+
+  /** How many battles could be compared: one that both cannot play shows nothing. */
+  get compared() {
+    const thrown = [...this.formats.values()].reduce((sum, format) => sum + format.thrown, 0);
+    return this.played - thrown;
+  }
+
+  /** @returns {Outcome[]} the patches that did not fit: of these, no battle shows anything */
+  get refused() {
+    return this.patches.filter(({ on, why }) => !on && why !== SWITCHED_OFF);
+  }
+
+  /** Whether all that was to be compared has been, and is the same. */
+  get isSame() {
+    return this.compared > 0 && !this.failures.length && !this.refused.length;
   }
 
   /** @param {(index: number) => Spec} at @param {number} first @param {number} count */
@@ -129,7 +147,7 @@ class Suite {
     else {
       this.#count(spec, vanilla);
       const aspects = differences(vanilla, turbo);
-      if (aspects.length) await this.#inTurn(() => this.#differs({ spec, index, since, aspects }, vanilla));
+      if (aspects.length) await this.#inTurn(() => this.#differs({ spec, index, since, aspects }));
     }
     this.listener.played(this);
   }
@@ -171,23 +189,21 @@ class Suite {
     this.#fail({ spec, index, since: index, aspects, alone: true, text: explain(vanilla, turbo), blame: '' });
   }
 
-  /**
-   * @param {Pick<Failure, 'spec' | 'index' | 'since' | 'aspects'>} found
-   * @param {Answer} expected
-   */
-  async #differs(found, expected) {
-    const { spec } = found;
-    let [alone, text, blame] = [true, '', ''];
-    if (this.failures.length < MOST_EXPLAINED) {
-      const pair = await this.#open({ watch: false });
-      const { vanilla, turbo } = await pair.play(spec, true);
-      this.#close(pair);
-      if (this.stopped) return;
-      alone = differences(vanilla, turbo).length > 0;
-      text = explain(vanilla, turbo);
-      if (alone && this.options.bisect) blame = await this.#blame(spec, expected);
+  /** @param {Pick<Failure, 'spec' | 'index' | 'since' | 'aspects'>} found */
+  async #differs(found) {
+    if (this.failures.length >= MOST_EXPLAINED) {
+      this.#fail({ ...found, text: '', blame: '' });
+      return;
     }
-    this.#fail({ ...found, alone, text, blame });
+    const { spec } = found;
+    const pair = await this.#open({ watch: false });
+    const { vanilla, turbo } = await pair.play(spec, true);
+    this.#close(pair);
+    if (this.stopped) return;
+    const alone = differences(vanilla, turbo).length > 0;
+    const isBlamed = alone && this.options.bisect && typeof vanilla !== 'string';
+    const blame = isBlamed ? await this.#blame(spec, vanilla) : '';
+    this.#fail({ ...found, alone, text: explain(vanilla, turbo), blame });
   }
 
   /** @param {Failure} failure */
@@ -199,22 +215,27 @@ class Suite {
   /**
    * Switches patches on one after the other, in their order, until the battle differs.
    * @param {Spec} spec that differs
-   * @param {Answer} vanilla
+   * @param {Answer} vanilla from a fresh process, as those of turbo are here
    * @returns {Promise<string>} the patch with which it does
    */
   async #blame(spec, vanilla) {
     const names = this.patches.filter((patch) => patch.on).map(({ name }) => name);
+    /** @param {number} count how many of them are on */
+    const differsWith = async (count) => {
+      const turbo = turboProcess({ ...this.options, off: [...this.options.off, ...names.slice(count)] });
+      const answer = await turbo.play(spec, false);
+      turbo.end();
+      return differences(vanilla, answer).length > 0;
+    };
+    if (await differsWith(0)) return NO_PATCH;
     let [same, different] = [0, names.length];
     while (different - same > 1 && !this.stopped) {
       const middle = (same + different) >> 1;
-      const turbo = turboProcess({ ...this.options, off: [...this.options.off, ...names.slice(middle)] });
-      const answer = await turbo.play(spec, false);
-      turbo.end();
-      if (differences(vanilla, answer).length) different = middle;
+      if (await differsWith(middle)) different = middle;
       else same = middle;
     }
-    return names[different - 1] ?? '';
+    return names[different - 1];
   }
 }
 
-module.exports = { Suite };
+module.exports = { NO_PATCH, Suite };

@@ -2,17 +2,21 @@
 /** The identity suite: a short run of it, and that it finds what is wrong. `make identity` is the long one. */
 
 const assert = require('node:assert/strict');
+const { execFile } = require('node:child_process');
 const path = require('node:path');
 const { test } = require('node:test');
+const { promisify } = require('node:util');
 const { judge } = require('../identity/coverage');
 const { explain } = require('../identity/compare');
 const { names, pool } = require('../identity/given');
 const { Plan } = require('../identity/plan');
 const { Policy } = require('../identity/policy');
 const { Random, deal } = require('../identity/random');
-const { failureText } = require('../identity/report');
-const { Suite } = require('../identity/suite');
+const { failureText, summary } = require('../identity/report');
+const { NO_PATCH, Suite } = require('../identity/suite');
 const { simulator } = require('./battles');
+
+const RUN = path.join(__dirname, '..', 'identity', 'run.js');
 
 /** @typedef {import('../identity/play').Spec} Spec */
 
@@ -41,15 +45,22 @@ const SHORT = [
   { format: 'gen1customgame', teams: 'trapping', kind: 'fork', seed: 1 },
 ];
 
-/**
- * @param {Spec[]} specs
- * @param {Partial<import('../identity/processes').Options & {bisect: boolean}>} [options]
- */
-async function compared(specs, options) {
-  const suite = new Suite(
+/** @typedef {Partial<import('../identity/processes').Options & {bisect: boolean}>} Options */
+
+/** @param {Options} [options] */
+function newSuite(options) {
+  return new Suite(
     { off: [], requires: [], watch: false, bisect: false, ...options },
     { played: () => {}, failed: () => {} },
   );
+}
+
+/**
+ * @param {Spec[]} specs
+ * @param {Options} [options]
+ */
+async function compared(specs, options) {
+  const suite = newSuite(options);
   await suite.run((index) => specs[index], 0, specs.length);
   return suite;
 }
@@ -59,7 +70,8 @@ test('turbo plays every generation, doubles, triples, four sides and given teams
   assert.deepEqual(suite.failures.map((failure) => failureText(failure)), []);
   assert.deepEqual([...suite.errors.keys()], []);
   assert.equal(suite.played, SHORT.length);
-  assert.ok(suite.patches.some(({ on }) => on));
+  assert.deepEqual(suite.patches.filter(({ on }) => !on), []);
+  assert.ok(suite.isSame);
 });
 
 test('a patch that is wrong is found and named', async () => {
@@ -69,9 +81,68 @@ test('a patch that is wrong is found and named', async () => {
   const [failure] = failures;
   assert.equal(failure.blame, 'wrong');
   assert.ok(failure.aspects.includes('seed'));
-  assert.match(failureText(failure), /again: node identity\/run\.js --format gen9randombattle --kind plain --seed 2\n/);
+  const again = 'again: node identity/run.js --format gen9randombattle --teams generated --kind plain --seed 2';
+  assert.ok(failureText(failure).includes(`${again}\n`));
+  const conditions = failureText(failure, '--first', { off: ['to-id', 'stats'], requires: ['wrong.js'] });
+  assert.ok(conditions.includes(`${again} --off to-id,stats --require "wrong.js"\n`));
   assert.match(failure.text, /^ {2}log, line \d+ of \d+/m);
 });
+
+test('no patch is blamed for what differs without any', async () => {
+  const requires = [path.join(__dirname, 'identity', 'wrong-floor.js')];
+  const { failures } = await compared([SHORT[9]], { requires, bisect: true });
+  assert.deepEqual(failures.map(({ blame }) => blame), [NO_PATCH]);
+  assert.match(failureText(failures[0]), /patch: none; it differs without any of them too/);
+});
+
+test('battles that neither can play are not taken for the same', async () => {
+  const suite = await compared([{ ...SHORT[0], format: 'gen9ou' }]);
+  assert.deepEqual([suite.played, suite.compared, suite.failures], [1, 0, []]);
+  assert.match(summary(suite, 1), /^nothing was compared: no battle could be played$/m);
+});
+
+test('a patch that does not fit is not taken for the same', async () => {
+  const requires = [path.join(__dirname, 'identity', 'unfit-patch.js')];
+  const suite = await compared([SHORT[0]], { requires, off: ['listeners'] });
+  assert.deepEqual([suite.compared, suite.failures, suite.isSame], [1, [], false]);
+  assert.deepEqual(suite.refused.map(({ name }) => name), ['unfit']);
+  assert.match(summary(suite, 1), /^the same as far as turbo was there: unfit did not fit/m);
+});
+
+test('a difference that was not looked at alone is repeated with the battles before it', () => {
+  const found = { spec: SHORT[0], index: 7, since: 3, aspects: ['log'], text: '', blame: '' };
+  const again = 'node identity/run.js --first 3 --battles 5';
+  assert.ok(failureText(found).endsWith(`again: ${again}`));
+  const suite = newSuite();
+  suite.failures.push(found, { ...found, alone: true });
+  const alone = `node identity/run.js --format ${SHORT[0].format} --teams generated --kind ${SHORT[0].kind}`;
+  const lines = summary(suite, 1).split('\n');
+  assert.deepEqual(lines.slice(-4).filter((_, index) => index % 2), [`    ${again}`, `    ${alone} --seed ${SHORT[0].seed}`]);
+});
+
+test('a run that was interrupted says so', () => {
+  const suite = newSuite();
+  suite.stopped = true;
+  assert.match(summary(suite, 1), /^interrupted: .*\nnothing was compared/m);
+});
+
+for (const [argv, message] of /** @type {[string, RegExp][]} */ ([
+  ['--battles 0', /--battles takes a whole number from 1 on, not "0"/],
+  ['--format gen1randombattle --seed x', /--seed takes a whole number from 0 on, not "x"/],
+  ['--format nosuch', /Unrecognized format "nosuch"/],
+  ['--format gen1randombattle --teams nosuch', /there is no kind of teams "nosuch"; there are generated, scrambled/],
+  ['--format gen1randombattle --kind nosuch', /there is no kind "nosuch"; there are plain/],
+  ['--patches nosuch', /there is no patch "nosuch"; there are to-id/],
+  ['--off to-id,nosuch', /there is no patch "nosuch"; there are to-id/],
+  ['--kind plain', /--kind goes with --format/],
+  ['--first 2 --format gen1randombattle', /--first goes without --format/],
+  ['--no-watch --coverage file', /--coverage needs what --no-watch leaves out/],
+])) {
+  test(`the suite does not begin with ${argv}`, async () => {
+    const run = promisify(execFile)(process.execPath, [RUN, ...argv.split(' ')]);
+    await assert.rejects(run, (/** @type {any} */ error) => error.code === 2 && message.test(error.stderr));
+  });
+}
 
 test('a battle differs from itself in nothing', async () => {
   const { play } = require('../identity/play');
@@ -148,7 +219,7 @@ test('what was reached of the callbacks is counted by kind, and by whose they ar
     shares: [
       { kind: 'moves', reached: 1, all: 2 },
       { kind: 'shared by all', reached: 1, all: 1 },
-      { kind: 'a generation’s own', reached: 0, all: 1 },
+      { kind: "a generation's own", reached: 0, all: 1 },
       { kind: 'all', reached: 1, all: 2 },
     ],
     missed: ['gen4/moves.a.onHit'],
