@@ -126,17 +126,20 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--repeats",
         type=at_least_one,
-        help=f"samples of each row ({FULL.repeats}; {FULL.fine_repeats} where rows are close)",
+        help=f"samples of each row ({FULL.repeats}; {FULL.fine_repeats} where rows are close; "
+        f"{FULL.simulator_repeats} of the simulator's)",
     )
     parser.add_argument(
         "--battles",
         type=at_least_one,
-        help=f"battles in a sample ({FULL.battles}; {FULL.fine_battles} where rows are close)",
+        help=f"battles in a sample ({FULL.battles}; {FULL.fine_battles} where rows are close; "
+        f"{FULL.simulator_battles} of the simulator's)",
     )
     parser.add_argument(
         "--warmup",
         type=at_least_one,
-        help=f"battles of each Node process before the first sample ({FULL.warmup})",
+        help=f"battles of each Node process before the first sample ({FULL.warmup}; "
+        f"{FULL.simulator_warmup} of the simulator's)",
     )
     parser.add_argument(
         "--turbo",

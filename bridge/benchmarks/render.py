@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .cold import ColdStarts
-from .rows import patch_row
+from .rows import patch_row, vanilla_row
 from .run import Bound, Comparison, Duel, Outcome
 from .sample import Sample, ratio
 
@@ -136,7 +136,7 @@ def _simulator(duels: list[Duel], outcome: Outcome) -> Table:
         ),
     )
     for duel in duels:
-        vanilla, turbo = (outcome.samples[f"{duel.format}{end}"] for end in ("_vanilla", ""))
+        vanilla, turbo = (outcome.samples[row] for row in (vanilla_row(duel.format), duel.format))
         gain = duel.cpu.measured
         table.add_row(
             duel.format,
@@ -162,14 +162,14 @@ def _verdict(duel: Duel) -> str:
 def _patches(samples: dict[str, list[Sample]]) -> Table:
     formats = list(dict.fromkeys(name.partition(":")[0] for name in samples))
     table = _table("patch", figures=tuple(formats))
-    steps = dict.fromkeys(name.partition(":")[2] for name in samples)
-    for patch in steps:
-        table.add_row(patch, *(_gain(samples, name, patch) for name in formats))
+    vanilla = {vanilla_row(name) for name in samples}
+    for patch in dict.fromkeys(name.partition(":")[2] for name in samples if name not in vanilla):
+        table.add_row(patch, *(_gain(samples, patch_row(name, patch)) for name in formats))
     return table
 
 
-def _gain(samples: dict[str, list[Sample]], format: str, patch: str) -> str:
-    vanilla, patched = samples.get(patch_row(format, None)), samples.get(f"{format}:{patch}")
+def _gain(samples: dict[str, list[Sample]], row: str) -> str:
+    vanilla, patched = samples.get(vanilla_row(row)), samples.get(row)
     if not vanilla or not patched:
         return ""
     return f"{ratio(vanilla, patched, lambda s: s.node_cpu_ms_per_battle).median:.2f}"

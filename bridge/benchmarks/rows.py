@@ -32,6 +32,7 @@ __all__ = [
     "patch_rows",
     "simulator_rows",
     "steady_row",
+    "vanilla_row",
 ]
 
 _STEADY_POOL = 4
@@ -341,49 +342,48 @@ def steady_row(rooms: int) -> RowSpec:
 
 def simulator_rows(format: str) -> dict[str, RowSpec]:
     """The simulator by itself in a format: as it comes, and with turbo."""
-
-    def row(name: str, description: str, turbo: tuple[str, ...] | None) -> RowSpec:
-        def start(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
-            battles, warmup = plan.simulator_battles, plan.simulator_warmup
-            return Bare(name, format, battles, warmup, turbo=turbo).start(runtime)
-
-        return RowSpec(description, start, format, "simulator_repeats", "simulator", alike=True)
-
-    return {
-        f"{format}_vanilla": row(f"{format}_vanilla", "the simulator as it comes", None),
-        format: row(format, "the simulator with turbo", ()),
-    }
+    return _duel(format, format, (), "simulator")
 
 
 def patch_rows(patches: Sequence[str]) -> dict[str, RowSpec]:
-    """The simulator with the first patch of turbo, the first two, and so on, in two formats."""
+    """The simulator with the first patch of turbo, the first two, and so on, in two formats.
+
+    Each has a vanilla of its own beside it: dozens that took turns would cool while they wait.
+    """
     rows: dict[str, RowSpec] = {}
-
-    def add(name: str, format: str, off: tuple[str, ...] | None) -> None:
-        def start(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
-            battles, warmup = plan.simulator_battles, plan.simulator_warmup
-            # A dozen of them take turns, and cool while they wait.
-            return Bare(name, format, battles, warmup, battles // 4, turbo=off).start(runtime)
-
-        rows[name] = RowSpec(
-            "patches up to this one",
-            start,
-            f"patches in {format}",
-            "simulator_repeats",
-            "patches",
-            alike=True,
-        )
-
     for name in PATCH_FORMATS:
-        add(patch_row(name, None), name, None)
         for number, patch in enumerate(patches, 1):
-            add(patch_row(name, patch), name, tuple(patches[number:]))
+            off = tuple(patches[number:])
+            rows |= _duel(patch_row(name, patch), name, off, "patches")
     return rows
 
 
-def patch_row(format: str, patch: str | None) -> str:
-    """The name of the row with all patches up to this one; None for none."""
-    return f"{format}:{patch or 'vanilla'}"
+def patch_row(format: str, patch: str) -> str:
+    """The name of the row with all patches up to this one."""
+    return f"{format}:{patch}"
+
+
+def vanilla_row(row: str) -> str:
+    """The name of the row that plays the same battles in the simulator as it comes."""
+    return f"{row}_vanilla"
+
+
+def _duel(name: str, format: str, off: tuple[str, ...], table: str) -> dict[str, RowSpec]:
+    """The simulator as it comes and with turbo, less the patches that are off, in turns."""
+
+    def spec(row: str, turbo: tuple[str, ...] | None) -> RowSpec:
+        def start(runtime: Runtime, plan: Plan) -> AbstractContextManager[Source]:
+            battles, warmup = plan.simulator_battles, plan.simulator_warmup
+            return Bare(row, format, battles, warmup, turbo=turbo).start(runtime)
+
+        description = "the simulator by itself"
+        return RowSpec(description, start, name, "simulator_repeats", table, alike=True)
+
+    vanilla = vanilla_row(name)
+    return {
+        vanilla: spec(vanilla, None),
+        name: spec(name, off),
+    }
 
 
 SIMULATOR_FORMATS = (

@@ -11,7 +11,7 @@ from ..errors import BridgeError
 from ..runtime import Runtime
 from .child import RowFailed
 from .cold import ColdStarts, measure_cold
-from .rows import SIMULATOR_FORMATS, Plan, RowSpec, Source, Start
+from .rows import SIMULATOR_FORMATS, Plan, RowSpec, Source, Start, vanilla_row
 from .sample import Sample, Spread, ratio, summarise
 
 __all__ = ["Bound", "Comparison", "Duel", "Outcome", "Target", "run", "run_cold"]
@@ -100,7 +100,7 @@ def simulator_target(format: str) -> Target:
     """What turbo is to gain in a format."""
     return Target(
         text=f"CPU per battle of {format}, vanilla / turbo",
-        above=f"{format}_vanilla",
+        above=vanilla_row(format),
         below=format,
         figure=lambda sample: sample.node_cpu_ms_per_battle,
         limit=_LEAST_GAINS.get(format, _LEAST_GAIN),
@@ -177,7 +177,7 @@ class Outcome:
             Duel(name, cpu, memory)
             for name in SIMULATOR_FORMATS
             if (cpu := self.compare(simulator_target(name)))
-            and (memory := self.compare(_node_memory(name, f"{name}_vanilla")))
+            and (memory := self.compare(_node_memory(name, vanilla_row(name))))
         ]
 
     def compare(self, target: Target) -> Comparison | None:

@@ -34,6 +34,7 @@ from bridge.benchmarks.rows import (
     simulator_rows,
     start_limit,
     steady_row,
+    vanilla_row,
 )
 from bridge.benchmarks.rows import start_process_per_battle as start_slow
 from bridge.benchmarks.run import Outcome, run
@@ -145,16 +146,38 @@ def test_turbo_is_to_gain_more_in_the_format_that_matters_most() -> None:
     assert (first.format, first.cpu.is_reached) == ("gen1randombattle", True)
     assert (ninth.format, ninth.cpu.is_reached) == ("gen9randombattle", False)
     assert not first.memory.is_reached
+    shared = ["400.0", "100.0", "4.00", "4.00 to 4.00"]
+    assert cells(outcome)[2:] == [
+        ["gen1randombattle", *shared, "at least 3", "0", "0", "missed: memory"],
+        ["gen9randombattle", *shared, "at least 4.5", "0", "0", "missed: CPU, memory"],
+    ]
+
+
+def cells(outcome: Outcome) -> list[list[str]]:
+    """What is printed in tables, line by line."""
     console = Console(width=200, file=io.StringIO())
     render(outcome, console)
     assert isinstance(console.file, io.StringIO)
     lines = [line.split("|")[1:-1] for line in console.file.getvalue().splitlines() if "|" in line]
-    cells = [[cell.strip() for cell in line] for line in lines]
-    shared = ["400.0", "100.0", "4.00", "4.00 to 4.00"]
-    assert cells[2:] == [
-        ["gen1randombattle", *shared, "at least 3", "0", "0", "missed: memory"],
-        ["gen9randombattle", *shared, "at least 4.5", "0", "0", "missed: CPU, memory"],
-    ]
+    return [[cell.strip() for cell in line] for line in lines]
+
+
+def test_a_patch_is_compared_with_the_vanilla_that_was_measured_beside_it() -> None:
+    rows = patch_rows(["first", "second"])
+    outcome = Outcome({}, QUICK, rows)
+    for patch, vanilla in (("first", 2.0), ("second", 3.0)):
+        row = patch_row("gen9randombattle", patch)
+        outcome.samples |= {
+            row: [sample(node_cpu=1.0)],
+            vanilla_row(row): [sample(node_cpu=vanilla)],
+        }
+    assert cells(outcome)[2:] == [["first", "2.00"], ["second", "3.00"]]
+
+
+def test_a_patch_whose_vanilla_was_not_measured_has_no_figure() -> None:
+    row = patch_row("gen9randombattle", "first")
+    outcome = Outcome({}, QUICK, patch_rows(["first"]), samples={row: [sample()]})
+    assert cells(outcome)[2:] == [["first", ""]]
 
 
 def test_cold_starts_compare_neighbours() -> None:
@@ -295,9 +318,9 @@ def test_the_simulator_is_measured_with_turbo_and_without_on_the_same_battles(
 def test_patches_are_switched_on_one_by_one(runtime: Runtime) -> None:
     names = [patch.name for patch in find_patches(runtime) if patch.on]
     every = patch_rows(names)
-    assert len(every) == 2 * (len(names) + 1)
-    few = [patch_row("gen1randombattle", patch) for patch in (None, names[0], names[-1])]
-    rows = {name: every[name] for name in few}
+    assert len(every) == 2 * 2 * len(names)
+    few = [patch_row("gen1randombattle", patch) for patch in (names[0], names[-1])]
+    rows = {name: every[name] for row in few for name in (vanilla_row(row), row)}
     outcome = measure(rows, runtime)
     assert outcome.failures == []
     assert outcome.samples.keys() == rows.keys()
