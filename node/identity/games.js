@@ -4,6 +4,7 @@
 const { Refusal } = require('../lib/refusal');
 const { SIDES } = require('../lib/room');
 const { Rooms } = require('../lib/rooms');
+const { REQUEST } = require('../turbo/receiver');
 const { masked } = require('./record');
 
 /**
@@ -242,12 +243,28 @@ class RoomGame {
     this.room = room;
     /** What it takes to play the same again. @type {[string, string, string][]} */
     this.journal = [];
-    const { send } = this.battle;
-    this.battle.send = (/** @type {string} */ type, /** @type {any} */ data) => {
+    this.battle.send = this.#overheard(room.send);
+    this.#tell();
+  }
+
+  /**
+   * @param {import('../lib/room').Receiver} send
+   * @returns {import('../lib/room').Receiver} the same, with what it hears written down; vanilla never sends a request as
+   *   such, so that it is written down as the message that vanilla sends
+   */
+  #overheard(send) {
+    const { simulator, record } = this;
+    /** @param {string} type @param {any} data */
+    const overhear = (type, data) => {
       witness(simulator, record, type, data);
       send(type, data);
     };
-    this.#tell();
+    /** @type {import('../lib/room').Receiver[typeof REQUEST]} */
+    const overhearRequest = (side, json) => {
+      witness(simulator, record, 'sideupdate', `${side}\n|request|${json}`);
+      send[REQUEST](side, json);
+    };
+    return Object.assign(overhear, { [REQUEST]: overhearRequest });
   }
 
   /**

@@ -1,6 +1,7 @@
 'use strict';
 /** One battle: owns a simulator `Battle`, numbers its requests, and says what each side may see. */
 
+const { REQUEST } = require('../turbo/receiver');
 const { Refusal } = require('./refusal');
 
 /**
@@ -9,6 +10,8 @@ const { Refusal } = require('./refusal');
  * @typedef {{format: string, seed: string, players: Record<SideId, Player>}} Opening
  * @typedef {{op: 'choose', side: SideId, choice: string} | {op: 'forfeit', side: SideId}} Move
  * @typedef {{rqid: number, request: string, answered: boolean}} Question a request as it was sent
+ * @typedef {((type: string, data: string | string[]) => void) &
+ *   {[REQUEST]: (side: SideId, json: string) => void}} Receiver
  */
 
 /** @type {readonly SideId[]} */
@@ -39,6 +42,7 @@ class Room {
     this.forfeited = false;
     /** @type {Record<SideId, Seat>} */
     this.seats = { p1: new Seat(), p2: new Seat() };
+    this.send = this.#receiver();
     /** @type {import('pokemon-showdown').Battle} */
     this.battle = /** @type {any} */ (null);
   }
@@ -61,7 +65,7 @@ class Room {
     const { Battle, PRNG } = this.simulator;
     // Where a format draws seeds of its own as it starts, these too follow from the battle's.
     const spare = new PRNG(/** @type {any} */ (seed));
-    const options = /** @type {any} */ ({ formatid: format, seed, send: this.#send });
+    const options = /** @type {any} */ ({ formatid: format, seed, send: this.send });
     this.#withSeedsOf(spare, () => (this.battle = new Battle(options)));
     for (const id of SIDES) {
       yield;
@@ -159,7 +163,7 @@ class Room {
     state.formatid = this.format;
     for (const [index, id] of SIDES.entries()) state.sides[index].name = id;
     copy.battle = this.simulator.Battle.fromJSON(JSON.stringify(state));
-    copy.battle.restart(copy.#send);
+    copy.battle.restart(copy.send);
     if (!isSameTeam(this.battle, copy.battle)) throw new Error('a team changes in the serialiser');
     for (const [index, id] of SIDES.entries()) {
       copy.seats[id].question = { ...this.seats[id].question };
@@ -212,15 +216,15 @@ class Room {
     this.battle?.destroy();
   }
 
-  /**
-   * What the simulator has to say.
-   * @param {string} type
-   * @param {string | string[]} data
-   */
-  #send = (type, data) => {
-    if (type === 'update') this.#hear(/** @type {string[]} */ (data));
-    else if (type === 'sideupdate') this.#ask(/** @type {string} */ (data));
-  };
+  /** @returns {Receiver} hears what the simulator has to say */
+  #receiver() {
+    /** @param {string} type @param {string | string[]} data */
+    const send = (type, data) => {
+      if (type === 'update') this.#hear(/** @type {string[]} */ (data));
+      else if (type === 'sideupdate') this.#hearAlone(/** @type {string} */ (data));
+    };
+    return Object.assign(send, { [REQUEST]: this.#ask });
+  }
 
   /**
    * Sorts new lines of the log to the sides that may see them: after `|split|SIDE` come a line for that side
@@ -251,15 +255,21 @@ class Room {
   }
 
   /** @param {string} message the side, a newline, and `|request|JSON` or `|error|TEXT` */
-  #ask(message) {
-    const seat = this.seats[/** @type {SideId} */ (message.slice(0, 2))];
-    if (message.startsWith('|request|', 3)) {
-      seat.question = { rqid: ++this.rqid, request: message.slice(12), answered: false };
-      seat.asked = true;
-    } else if (message.startsWith('|error|', 3)) {
-      seat.error = message.slice(10);
-    }
+  #hearAlone(message) {
+    const side = /** @type {SideId} */ (message.slice(0, 2));
+    if (message.startsWith('|request|', 3)) this.#ask(side, message.slice(12));
+    else if (message.startsWith('|error|', 3)) this.seats[side].error = message.slice(10);
   }
+
+  /**
+   * @param {SideId} side
+   * @param {string} request as JSON
+   */
+  #ask = (side, request) => {
+    const seat = this.seats[side];
+    seat.question = { rqid: ++this.rqid, request, answered: false };
+    seat.asked = true;
+  };
 }
 
 /**

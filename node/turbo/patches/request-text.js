@@ -1,11 +1,15 @@
 'use strict';
 /**
- * Vanilla: writes each request as JSON from end to end, most of which are Pokémon and moves that have not changed.
- * Instead: keeps the text of each of these, and uses it while it reads the same.
+ * Vanilla: writes each request as JSON from end to end, most of which are Pokémon and moves that have not changed, and
+ * sends it behind a heading.
+ * Instead: keeps the text of each of these, and uses it while it reads the same. Who asks for requests as such, as our
+ * rooms do, gets them without the heading.
  * Same, because: the content of what is sent is compared each time, with its keys and their order, and everything else
- * is written by JSON.stringify. Requests themselves remain what they were: fresh objects, which anybody may change.
+ * is written by JSON.stringify. Requests themselves remain what they were: fresh objects, which anybody may change. Any
+ * other `send` gets vanilla's message.
  */
 
+const { REQUEST } = require('../receiver');
 const { RequestJson } = require('../request-json');
 
 /** @type {import('../installation').Patch} */
@@ -31,7 +35,10 @@ module.exports = {
               writer = new RequestJson();
               writers.set(this, writer);
             }
-            this.battle.send('sideupdate', `${this.id}\n|request|${writer.of(update)}`);
+            const json = writer.of(update);
+            const take = this.battle.send[REQUEST];
+            if (take && json !== undefined) take(this.id, json);
+            else this.battle.send('sideupdate', `${this.id}\n|request|${json}`);
             this.activeRequest = update;
           },
         },
