@@ -7,7 +7,7 @@ neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 __all__ = ["RandomPolicy"]
@@ -29,8 +29,10 @@ _GIMMICKS = (
     ("canTerastallize", "terastallize"),
 )
 _NOWHERE = ("",)
-# More than a side can have.
+# More than a side, or a Pokémon, can have.
 _SWITCHES = tuple(f"switch {number}" for number in range(1, 100))
+_MOVES = tuple(f"move {number}" for number in range(1, 100))
+_NOTHING: frozenset[str] = frozenset()
 _ONCE = frozenset(("mega", "megax", "megay", "ultra", "zmove", "dynamax", "terastallize"))
 
 
@@ -49,21 +51,28 @@ class RandomPolicy:
         if request.get("teamPreview"):
             return self._order(request)
         forced = request.get("forceSwitch")
+        slots = len(forced or request["active"])
+        if slots == 1:
+            return self._act(request, 0, _NOTHING, _NOTHING)
         taken: set[str] = set()
         spent: set[str] = set()
         chosen = []
-        for slot in range(len(forced or request["active"])):
-            if forced:
-                options = _replacements(request, slot, taken)
-            else:
-                options = _actions(request, slot, taken, spent)
-            option = options[self._below(len(options))] if options else "pass"
+        for slot in range(slots):
+            option = self._act(request, slot, taken, spent)
             chosen.append(option)
             if option.startswith("switch"):
                 taken.add(option)
             elif (word := option[option.rfind(" ") + 1 :]) in _ONCE:
                 spent.add(word)
         return ", ".join(chosen)
+
+    def _act(self, request: Request, slot: int, taken: Set[str], spent: Set[str]) -> str:
+        """What one Pokémon does; `taken` and `spent` is what others of the side do already."""
+        if request.get("forceSwitch"):
+            options = _replacements(request, slot, taken)
+        else:
+            options = _actions(request, slot, taken, spent)
+        return options[self._below(len(options))] if options else "pass"
 
     def _below(self, n: int) -> int:
         """A number in [0, n), from a 32-bit xorshift."""
@@ -83,13 +92,13 @@ class RandomPolicy:
         return "team " + ",".join(map(str, slots[:size]))
 
 
-def _replacements(request: Request, slot: int, taken: set[str]) -> list[str]:
+def _replacements(request: Request, slot: int, taken: Set[str]) -> list[str]:
     if not request["forceSwitch"][slot]:
         return []
     return _bench(request, taken, fainted=bool(request["side"]["pokemon"][slot].get("reviving")))
 
 
-def _bench(request: Request, taken: set[str], *, fainted: bool) -> list[str]:
+def _bench(request: Request, taken: Set[str], *, fainted: bool) -> list[str]:
     options = [
         switch
         for switch, pokemon in zip(_SWITCHES, request["side"]["pokemon"], strict=False)
@@ -98,15 +107,43 @@ def _bench(request: Request, taken: set[str], *, fainted: bool) -> list[str]:
     return [option for option in options if option not in taken] if taken else options
 
 
-def _actions(request: Request, slot: int, taken: set[str], spent: set[str]) -> list[str]:
+def _actions(request: Request, slot: int, taken: Set[str], spent: Set[str]) -> list[str]:
     active = request["active"][slot]
     pokemon = request["side"]["pokemon"][slot]
     if not active or pokemon["condition"].endswith(" fnt") or pokemon.get("commanding"):
         return []
-    aims = _nowhere if len(request["active"]) == 1 else _aims
-    gimmicks = [word for key, word in _GIMMICKS if active.get(key)]
+    # Most have nothing but moves.
+    gimmicks = [w for key, w in _GIMMICKS if active.get(key)] if len(active) > 1 else []
     if spent:
         gimmicks = [word for word in gimmicks if word not in spent]
+    if len(request["active"]) == 1 and "canZMove" not in active and "maxMoves" not in active:
+        options = _plain_moves(active, gimmicks)
+    else:
+        aims = _nowhere if len(request["active"]) == 1 else _aims
+        options = _moves(active, gimmicks, slot, spent, aims)
+    if not active.get("trapped"):
+        options += _bench(request, taken, fainted=False)
+    return options
+
+
+def _plain_moves(active: dict[str, Any], gimmicks: list[str]) -> list[str]:
+    """What most requests of singles come down to."""
+    options = []
+    for name, move in zip(_MOVES, active["moves"], strict=False):
+        if not move.get("disabled"):
+            options.append(name)
+            if gimmicks:
+                options.extend([f"{name} {word}" for word in gimmicks])
+    return options
+
+
+def _moves(
+    active: dict[str, Any],
+    gimmicks: list[str],
+    slot: int,
+    spent: Set[str],
+    aims: Callable[[str | None, int], Sequence[str]],
+) -> list[str]:
     can_dynamax = active.get("canDynamax")
     max_moves = active.get("maxMoves", {}).get("maxMoves") or ()
     z_moves = active.get("canZMove") or ()
@@ -114,20 +151,17 @@ def _actions(request: Request, slot: int, taken: set[str], spent: set[str]) -> l
     for index, move in enumerate(active["moves"]):
         if move.get("disabled"):
             continue
-        name = f"move {index + 1}"
+        name = _MOVES[index]
         max_move = max_moves[index] if index < len(max_moves) else None
         target = max_move["target"] if max_move and not can_dynamax else move.get("target")
         for aim in aims(target, slot):
             options.append(name + aim)
-            if gimmicks:
-                options.extend([f"{name}{aim} {word}" for word in gimmicks])
+            options.extend([f"{name}{aim} {word}" for word in gimmicks])
         z_move = z_moves[index] if index < len(z_moves) else None
         if z_move and "zmove" not in spent:
             options.extend(f"{name}{aim} zmove" for aim in aims(z_move["target"], slot))
         if can_dynamax and max_move and "dynamax" not in spent:
             options.extend(f"{name}{aim} dynamax" for aim in aims(max_move["target"], slot))
-    if not active.get("trapped"):
-        options += _bench(request, taken, fainted=False)
     return options
 
 

@@ -49,12 +49,13 @@ async def play(
             update = await side.next()
             if update is None:
                 return await room.result()
-            if update.request is not None and update.must_choose:
-                choice = side.choose(policy.choose(update.request), rqid=update.rqid)
+            request = update.request
+            if request is not None and not request.get("wait"):
+                choice = side.choose(policy.choose(request), rqid=update.rqid)
                 chosen.append((side, policy, update.rqid, choice))
             # Hundreds of objects that would only wait with us for Node: in thousands of rooms,
             # Python's garbage collector would look through all of them again and again.
-            del update
+            del update, request
         for side, policy, rqid, choice in chosen:
             try:
                 await choice
