@@ -239,15 +239,15 @@ class BattleRoom:
         self, operation: str, fields: Fields, answered: Callable[[Command, Frame], None]
     ) -> asyncio.Future[None]:
         future: asyncio.Future[None] = self._loop.create_future()
-        rejection = BattleRejected if operation == "open" else ChoiceRejected
+        host = self._host
         try:
             command = Command(
-                operation, fields, answered=answered, issued=self._host.trips.clock(), future=future
+                operation, fields, answered=answered, issued=host.trips.clock(), future=future
             )
         except ValueError as error:
-            raise rejection(str(error), room=self.tag) from error
-        if len(command.body) > self._host.max_frame - _NUMBERING:
-            raise rejection(f"{len(command.body)} bytes are too long for a command", room=self.tag)
+            raise _rejection(operation)(str(error), room=self.tag) from error
+        if (length := len(command.body)) > host.max_frame - _NUMBERING:
+            raise _rejection(operation)(f"{length} bytes are too long for a command", room=self.tag)
         self._unanswered[command] = None
         if self.controller is not None:
             self.controller.send(command)
@@ -324,13 +324,13 @@ class BattleRoom:
 
     def _fail_command(self, command: Command, code: str, message: str) -> None:
         pid = self.controller.pid if self.controller else None
-        rejection = BattleRejected if command.operation == "open" else ChoiceRejected
-        kind: type[BridgeError] = {
+        kinds: dict[str, type[BridgeError]] = {
             "rejected": BattleRejected,
             "stale": StaleChoice,
             "invalid": ChoiceRejected,
-            "bad_field": rejection,
-        }.get(code, ProtocolViolation)
+            "bad_field": _rejection(command.operation),
+        }
+        kind = kinds.get(code, ProtocolViolation)
         error = kind(message, room=self.tag, pid=pid)
         command.fail(error)
         if command.operation == "open" and not self.is_over:
@@ -504,6 +504,11 @@ class BattleRoom:
     def _leave(self) -> None:
         self._host.leave(self)
         self.controller = None
+
+
+def _rejection(operation: str) -> type[BridgeError]:
+    """What a command is refused with that does not fit."""
+    return BattleRejected if operation == "open" else ChoiceRejected
 
 
 def _closing(tag: str) -> Command:

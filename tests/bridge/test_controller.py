@@ -92,6 +92,44 @@ async def test_a_controller_says_who_it_is_and_answers(make: Make, deaths: list[
     assert [death.expected for death in deaths] == [True]
 
 
+async def writes_of(controller: Controller, pings: int) -> tuple[int, int]:
+    """Sends so many at once; how many writes it took by then, and in the end."""
+    before = controller.traffic.writes
+    asked = [asyncio.ensure_future(controller.ask("ping")) for _ in range(pings)]
+    # Each task sends in the first turn of the loop, and the write at its end is of the next.
+    await asyncio.sleep(0)
+    early = controller.traffic.writes - before
+    await asyncio.gather(*asked)
+    return early, controller.traffic.writes - before
+
+
+async def test_commands_of_a_loop_turn_leave_in_one_write(make: Make) -> None:
+    controller = make(heartbeat=3600.0)
+    await controller.start()
+    assert await writes_of(controller, 2) == (0, 1)
+    assert await writes_of(controller, 7) == (0, 1)
+    await controller.stop()
+
+
+async def test_a_process_that_has_nothing_to_do_begins_before_all_have_chosen(make: Make) -> None:
+    controller = make(heartbeat=3600.0)
+    await controller.start()
+    assert await writes_of(controller, 8) == (1, 1)
+    assert await writes_of(controller, 40) == (1, 2)
+    await controller.stop()
+
+
+async def test_a_busy_process_is_not_disturbed_before_the_loop_turn_ends(make: Make) -> None:
+    controller = make(heartbeat=3600.0)
+    await controller.start()
+    waiting = asyncio.ensure_future(controller.ask("ping"))
+    await asyncio.sleep(0)
+    # The first write is of the ping that it is busy with.
+    assert await writes_of(controller, 40) == (1, 2)
+    await waiting
+    await controller.stop()
+
+
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
