@@ -122,8 +122,9 @@ def warmth(warm: Sequence[int]) -> float:
     return played / wanted if wanted else 1.0
 
 
-# The commands of a loop turn leave in one write, but a process that has nothing to do gets so many
-# at once: it works on these while Python decides for other rooms. Fewer would not last long enough.
+# The commands of a loop turn leave in one write. Only a process that has nothing to do gets the
+# first so many as soon as there are, and works on these while Python decides for other rooms; with
+# half as many it would be done, and answer, before the others come.
 _FIRST_WORK: Final = 8
 
 _NOBODY = Hello(protocol=0, node="", simulator="", turbo=False, left=[], pid=0)
@@ -341,7 +342,7 @@ class Controller(asyncio.Protocol):
     # Traffic
 
     def send(self, command: Command) -> None:
-        """Adds a command to the next write."""
+        """Adds a command to the next write; that is now, if an idle process can begin with it."""
         number = self._next_id
         self._next_id = number + 1
         self._pending[number] = command
@@ -382,6 +383,7 @@ class Controller(asyncio.Protocol):
     def _flush(self) -> None:
         outgoing = self._outgoing
         if not outgoing:
+            # They have left already, for an idle process.
             return
         self._outgoing = []
         unwritten = self._unwritten

@@ -507,7 +507,7 @@ class BattleRoom:
 
 
 def _rejection(operation: str) -> type[BridgeError]:
-    """What a command is refused with that does not fit."""
+    """The error for a command that is malformed or too long."""
     return BattleRejected if operation == "open" else ChoiceRejected
 
 

@@ -27,7 +27,8 @@ PHASES = (
 )
 """The parts of a round trip, in order; together they are the whole of it.
 
-encode: from the call to the write, which gathers the commands of a loop turn. pipe_out: until Node
+encode: from the call to the write, which gathers the commands of a loop turn, or the first of them
+for a process that is idle. pipe_out: until Node
 has read it. node_wait: behind other commands in Node. simulate: the battle itself, and parsing the
 command. node_encode: making the frame. pipe_in: from there until Python has read it, which gathers
 the frames of a loop turn in Node. decode: until the frames of that read are parsed, all but their

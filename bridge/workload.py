@@ -39,7 +39,7 @@ async def play(
     *,
     between_turns: Callable[[], Awaitable[object]] | None = None,
 ) -> Result:
-    """Plays a room to its end, both sides in one task, both choices of a turn in one write."""
+    """Plays a room to its end, both sides in one task, both choices of a turn before it waits."""
     seats = tuple(zip((room.p1, room.p2), policies, strict=True))
     while True:
         if between_turns is not None:
@@ -49,13 +49,12 @@ async def play(
             update = await side.next()
             if update is None:
                 return await room.result()
-            request = update.request
-            if request is not None and not request.get("wait"):
-                choice = side.choose(policy.choose(request), rqid=update.rqid)
+            if update.request is not None and update.must_choose:
+                choice = side.choose(policy.choose(update.request), rqid=update.rqid)
                 chosen.append((side, policy, update.rqid, choice))
             # Hundreds of objects that would only wait with us for Node: in thousands of rooms,
             # Python's garbage collector would look through all of them again and again.
-            del update, request
+            del update
         for side, policy, rqid, choice in chosen:
             try:
                 await choice

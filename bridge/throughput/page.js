@@ -5,7 +5,7 @@
   const tip = document.getElementById('tip');
   const PLACES = [
     ['In Python', [
-      ['encode', 'from the call to the write, which gathers the commands of a loop turn'],
+      ['encode', 'from the call to the write, which gathers the commands of a loop turn, or the first of them for a process that is idle'],
       ['decode', 'until the frames of the same read are parsed, all but their requests'],
       ['dispatch', 'until their rooms have them'],
     ]],

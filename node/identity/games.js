@@ -10,6 +10,7 @@ const { masked } = require('./record');
 /**
  * @typedef {import('./record').BattleRecord} BattleRecord
  * @typedef {import('./record').Aspect} Aspect
+ * @typedef {import('../lib/room').Receiver} Receiver
  * @typedef {{extractChannelMessages: (text: string, channels: number[]) => any}} Channels
  * @typedef {import('../lib/simulator').Simulator & Channels} Simulator
  * @typedef {{name: string, seed: string, team?: string}} Player
@@ -243,14 +244,14 @@ class RoomGame {
     this.room = room;
     /** What it takes to play the same again. @type {[string, string, string][]} */
     this.journal = [];
-    this.battle.send = this.#overheard(room.send);
+    this.battle.send = this.#overheard(this.battle.send);
     this.#tell();
   }
 
   /**
-   * @param {import('../lib/room').Receiver} send
-   * @returns {import('../lib/room').Receiver} the same, with what it hears written down; vanilla never sends a request as
-   *   such, so that it is written down as the message that vanilla sends
+   * @param {Receiver} send
+   * @returns {Receiver} the same, with what it hears written down: a request that comes as such, as turbo sends it, as the
+   *   message that vanilla sends
    */
   #overheard(send) {
     const { simulator, record } = this;
@@ -259,7 +260,7 @@ class RoomGame {
       witness(simulator, record, type, data);
       send(type, data);
     };
-    /** @type {import('../lib/room').Receiver[typeof REQUEST]} */
+    /** @type {Receiver[typeof REQUEST]} */
     const overhearRequest = (side, json) => {
       witness(simulator, record, 'sideupdate', `${side}\n|request|${json}`);
       send[REQUEST](side, json);

@@ -10,8 +10,7 @@ const { Refusal } = require('./refusal');
  * @typedef {{format: string, seed: string, players: Record<SideId, Player>}} Opening
  * @typedef {{op: 'choose', side: SideId, choice: string} | {op: 'forfeit', side: SideId}} Move
  * @typedef {{rqid: number, request: string, answered: boolean}} Question a request as it was sent
- * @typedef {((type: string, data: string | string[]) => void) &
- *   {[REQUEST]: (side: SideId, json: string) => void}} Receiver
+ * @typedef {import('../turbo/receiver').Receiver<SideId>} Receiver
  */
 
 /** @type {readonly SideId[]} */
@@ -42,7 +41,6 @@ class Room {
     this.forfeited = false;
     /** @type {Record<SideId, Seat>} */
     this.seats = { p1: new Seat(), p2: new Seat() };
-    this.send = this.#receiver();
     /** @type {import('pokemon-showdown').Battle} */
     this.battle = /** @type {any} */ (null);
   }
@@ -65,7 +63,7 @@ class Room {
     const { Battle, PRNG } = this.simulator;
     // Where a format draws seeds of its own as it starts, these too follow from the battle's.
     const spare = new PRNG(/** @type {any} */ (seed));
-    const options = /** @type {any} */ ({ formatid: format, seed, send: this.send });
+    const options = /** @type {any} */ ({ formatid: format, seed, send: this.#send });
     this.#withSeedsOf(spare, () => (this.battle = new Battle(options)));
     for (const id of SIDES) {
       yield;
@@ -163,7 +161,7 @@ class Room {
     state.formatid = this.format;
     for (const [index, id] of SIDES.entries()) state.sides[index].name = id;
     copy.battle = this.simulator.Battle.fromJSON(JSON.stringify(state));
-    copy.battle.restart(copy.send);
+    copy.battle.restart(copy.#send);
     if (!isSameTeam(this.battle, copy.battle)) throw new Error('a team changes in the serialiser');
     for (const [index, id] of SIDES.entries()) {
       copy.seats[id].question = { ...this.seats[id].question };
@@ -216,15 +214,14 @@ class Room {
     this.battle?.destroy();
   }
 
-  /** @returns {Receiver} hears what the simulator has to say */
-  #receiver() {
-    /** @param {string} type @param {string | string[]} data */
-    const send = (type, data) => {
+  /** Hears what the simulator has to say. @type {Receiver} */
+  #send = Object.assign(
+    (/** @type {string} */ type, /** @type {string | string[]} */ data) => {
       if (type === 'update') this.#hear(/** @type {string[]} */ (data));
       else if (type === 'sideupdate') this.#hearAlone(/** @type {string} */ (data));
-    };
-    return Object.assign(send, { [REQUEST]: this.#ask });
-  }
+    },
+    { [REQUEST]: (/** @type {SideId} */ side, /** @type {string} */ request) => this.#ask(side, request) },
+  );
 
   /**
    * Sorts new lines of the log to the sides that may see them: after `|split|SIDE` come a line for that side
@@ -265,11 +262,11 @@ class Room {
    * @param {SideId} side
    * @param {string} request as JSON
    */
-  #ask = (side, request) => {
+  #ask(side, request) {
     const seat = this.seats[side];
     seat.question = { rqid: ++this.rqid, request, answered: false };
     seat.asked = true;
-  };
+  }
 }
 
 /**

@@ -1,9 +1,37 @@
 'use strict';
 const assert = require('node:assert/strict');
+const { execFile } = require('node:child_process');
+const path = require('node:path');
 const test = require('node:test');
+const { promisify } = require('node:util');
+const { FOLDER } = require('./battles');
 const { REQUEST } = require('../turbo/receiver');
 const patch = require('../turbo/patches/request-text');
 
+const run = promisify(execFile);
+/** Plays a turn in a room with turbo, and prints how many requests came as such, and how many as messages. */
+const ROOM = `
+  const [lib, folder] = process.argv.slice(1);
+  const { Room } = require(lib + '/lib/room');
+  const { REQUEST } = require(lib + '/turbo/receiver');
+  const room = new Room(require(lib + '/lib/simulator').loadSimulator(folder, { turbo: true }), 'battle-test-1');
+  const player = (name) => ({ name, seed: '1,2,3,4' });
+  room.start({ format: 'gen1randombattle', seed: '1,2,3,4', players: { p1: player('Red'), p2: player('Blue') } });
+  const counts = { asSuch: 0, asMessages: 0 };
+  const { send } = room.battle;
+  const counting = (type, data) => {
+    counts.asMessages += String(data).includes('|request|');
+    send(type, data);
+  };
+  counting[REQUEST] = (side, json) => {
+    counts.asSuch++;
+    send[REQUEST](side, json);
+  };
+  room.battle.send = counting;
+  room.choose('p1', 'default', 1);
+  room.choose('p2', 'default', 2);
+  console.log(JSON.stringify({ ...counts, rqid: room.rqid }));
+`;
 const REQUESTED = { wait: true, side: { name: 'Red', id: 'p1', pokemon: [] } };
 
 /**
@@ -34,4 +62,9 @@ test('who takes requests as such gets them so, and no message', () => {
 
 test('what has no JSON is sent as vanilla sends it, to anybody', () => {
   assert.deepEqual(heard(undefined, { [REQUEST]: assert.fail }), [['sideupdate', 'p1\n|request|undefined']]);
+});
+
+test('a room takes requests as such', async () => {
+  const { stdout } = await run(process.execPath, ['-e', ROOM, path.join(__dirname, '..'), FOLDER]);
+  assert.deepEqual(JSON.parse(stdout), { asSuch: 2, asMessages: 0, rqid: 4 });
 });

@@ -7,10 +7,10 @@
  * Same, because: the text of the function is made from the move itself, which is frozen all through, and has the same
  * values under the same keys, down to the objects inside. The keys beside these are undefined, as they are for whoever
  * reads them in vanilla. Two places walk over the keys of an active move: the serialiser, which drops what is undefined,
- * and the constructor of moves, which some callbacks give one to, and which adds to what it has set only what is missing.
- * The order of a serialised active move's members may differ, and it means nothing. What is not frozen, or holds what
- * such a text cannot say, is copied by vanilla: so are moves that do not exist, which vanilla makes afresh for each
- * look-up.
+ * and the constructor of moves, which a move that strikes later is given to, and which adds to what it has set only what
+ * is missing. The order of a serialised active move's members may differ, and it means nothing. What is not frozen, or
+ * holds what such a text cannot say, is copied by vanilla: so are moves that do not exist, which vanilla makes afresh for
+ * each look-up.
  */
 
 const { copiers } = require('../copies');
