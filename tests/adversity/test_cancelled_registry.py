@@ -8,24 +8,40 @@ import pytest
 
 from bridge import BridgeConfig, ControllerRegistry
 from bridge.errors import RegistryClosed
-from tests.conftest import controllers
+from tests.conftest import controllers, until
 
 pytestmark = pytest.mark.timeout(60)
 
 FORMAT = "gen1randombattle"
-MOMENTS_OF_A_START = [0, 1, 8, 0.02, 0.1, 0.3, 0.6]
+Moment = tuple[str, int]
+MOMENTS_OF_A_START: list[Moment] = [
+    *(("turns of the loop", count) for count in (0, 1, 8)),
+    *(("processes", count) for count in (1, 2, 3)),
+    ("ready", 1),
+]
 
 
-@pytest.mark.parametrize("when", MOMENTS_OF_A_START)
-def test_start(runner: asyncio.Runner, settings: BridgeConfig, when: float) -> None:
+async def start_until(registry: ControllerRegistry, moment: Moment) -> asyncio.Future[None]:
+    """Starts the registry, and returns in the midst of it, however fast the machine."""
+    what, count = moment
+    ready = asyncio.Event()
+    starting = asyncio.ensure_future(registry.start(lambda _: ready.set()))
+    if what == "processes":
+        await until(lambda: len(controllers()) >= count)
+    elif what == "ready":
+        await ready.wait()
+    else:
+        for _ in range(count + 1):
+            await asyncio.sleep(0)
+    assert not starting.done()
+    return starting
+
+
+@pytest.mark.parametrize("moment", MOMENTS_OF_A_START, ids=str)
+def test_start(runner: asyncio.Runner, settings: BridgeConfig, moment: Moment) -> None:
     async def main() -> None:
-        registry = ControllerRegistry(settings, pool=2)
-        starting = asyncio.ensure_future(registry.start())
-        if isinstance(when, int):
-            for _ in range(when):
-                await asyncio.sleep(0)
-        else:
-            await asyncio.wait([starting], timeout=when)
+        registry = ControllerRegistry(settings, pool=3)
+        starting = await start_until(registry, moment)
         starting.cancel()
         await asyncio.wait([starting])
         await registry.close()
@@ -36,21 +52,13 @@ def test_start(runner: asyncio.Runner, settings: BridgeConfig, when: float) -> N
     runner.run(main())
 
 
-@pytest.mark.parametrize("when", [*MOMENTS_OF_A_START, "the first is warm"])
+@pytest.mark.parametrize("moment", MOMENTS_OF_A_START, ids=str)
 def test_close_during_a_start(
-    runner: asyncio.Runner, settings: BridgeConfig, when: float | str
+    runner: asyncio.Runner, settings: BridgeConfig, moment: Moment
 ) -> None:
     async def main() -> None:
-        first_is_warm = asyncio.Event()
         registry = ControllerRegistry(settings, pool=3, warmup_battles=2)
-        starting = asyncio.ensure_future(registry.start(lambda _: first_is_warm.set()))
-        if isinstance(when, str):
-            await first_is_warm.wait()
-        elif isinstance(when, int):
-            for _ in range(when + 1):
-                await asyncio.sleep(0)
-        else:
-            await asyncio.wait([starting], timeout=when)
+        starting = await start_until(registry, moment)
         await registry.close()
         assert controllers() == set()
         with pytest.raises(RegistryClosed, match="closed while it started"):
