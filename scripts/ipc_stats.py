@@ -190,8 +190,10 @@ def parse_arguments() -> argparse.Namespace:
 def refuse_mixture(parser: Parser, options: argparse.Namespace) -> None:
     attached = options.attach is not None
     for name in RUN_ONLY if attached else ATTACH_ONLY:
-        if getattr(options, name) is not None:
-            parser.error(f"--{name} {'does not go with' if attached else 'needs'} --attach")
+        value = getattr(options, name)
+        if value is not None:
+            option = f"--no-{name}" if value is False else f"--{name}"
+            parser.error(f"{option} {'does not go with' if attached else 'needs'} --attach")
 
 
 if __name__ == "__main__":

@@ -132,7 +132,10 @@ class _Server:
                 data = await response.json(content_type=None)
         except aiohttp.ClientConnectorError as error:
             reason = error.os_error.strerror or str(error.os_error)
-            raise ServerGone(f"nothing listens at {self.address}: {reason}") from None
+            raise ServerGone(
+                f"nothing listens at {self.address}: {reason} "
+                "(python -m bridge.serve starts a server)"
+            ) from None
         except TimeoutError:
             raise ServerGone(f"{self.address} gave no answer for {_ANSWER_SECONDS:g} s") from None
         except ValueError:

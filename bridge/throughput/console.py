@@ -80,7 +80,10 @@ def render(report: Report) -> RenderableType:
 
 def _render_interval(last: Report, whole: Report) -> RenderableType:
     """What a glance at a running server should tell."""
-    parts: list[RenderableType] = [_title(whole), _Drawn(tables.throughput(whole, last))]
+    title = _title(whole)
+    if (simulator := tables.simulator(whole)) is not None:
+        title.append(f"{simulator}\n", style="dim")
+    parts: list[RenderableType] = [title, _Drawn(tables.throughput(whole, last))]
     # A terminal that is too low cuts off the end, so what somebody has to act on is not there.
     parts.append(_Drawn(tables.life(whole)))
     if last.operations:

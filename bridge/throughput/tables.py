@@ -275,7 +275,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("system", machine.system),
         ("Python", machine.python),
         ("Node", machine.node),
-        ("simulator", _simulator(report)),
+        ("simulator", simulator(report)),
         ("Maple", machine.maple),
         ("command", report.command or None),
     ]
@@ -293,7 +293,8 @@ def _cpus(report: Report) -> str | None:
     )
 
 
-def _simulator(report: Report) -> str | None:
+def simulator(report: Report) -> str | None:
+    """Which simulator ran, and whether with turbo; None if nothing said so."""
     if report.machine.simulator is None:
         return None
     kind = {True: ", turbo", False: ", vanilla", None: ""}[report.machine.turbo]

@@ -85,6 +85,7 @@ function summary(suite, seconds, selection = '--first') {
   const on = suite.patches.filter((patch) => patch.on).map(({ name }) => name);
   const off = suite.patches.filter((patch) => !patch.on);
   const lines = [
+    ...(suite.stopped ? ['interrupted: all this is of the battles until then'] : []),
     `${counted(suite.played, 'battle')}, ${counted(suite.turns, 'turn')}, ${counted(suite.formats.size, 'format')} in ` +
       duration(seconds),
     `patches on: ${on.join(', ') || 'none'}`,
@@ -99,7 +100,6 @@ function summary(suite, seconds, selection = '--first') {
   const never = [...suite.formats].filter(([, { played, thrown }]) => played === thrown).map(([format]) => format);
   if (never.length) lines.push(`formats in which every battle threw: ${never.join(', ')}`);
   for (const spec of suite.stuck) lines.push(`neither answers: ${again(spec)}`);
-  if (suite.stopped) lines.push('interrupted: what follows is of the battles until then');
   lines.push(verdict(suite));
   for (const failure of suite.failures.slice(0, MOST_LISTED)) {
     const { spec, aspects } = failure;

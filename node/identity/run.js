@@ -182,7 +182,11 @@ async function main() {
     },
   );
   // The second Ctrl-C ends us at once; no process of ours outlives us.
-  process.once('SIGINT', () => suite.stop());
+  process.once('SIGINT', () => {
+    progress.clear();
+    console.error('interrupted: waiting for the battles under way; once more ends at once');
+    suite.stop();
+  });
   await suite.run(at, first, count);
   progress.clear();
   if (suite.reached.size) await reportCoverage(suite.reached, options.coverage);
@@ -201,7 +205,7 @@ async function reportCoverage(reached, file) {
 }
 
 main().catch((error) => {
-  console.error(`error: ${error.message}`);
+  console.error(`error: ${error.message}\n--help says what there is, and --formats which formats`);
   // Not by itself: processes that were started would keep us here. They end with us.
   process.exit(2);
 });

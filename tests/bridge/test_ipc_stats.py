@@ -275,7 +275,7 @@ def assert_refused(process: subprocess.CompletedProcess[str], status: int, reaso
         (["--html", "/"], "--html: / is a folder"),
         (["--duration", "3"], "--duration needs --attach"),
         (["--attach", "127.0.0.1:9", "--pool", "2"], "--pool does not go with --attach"),
-        (["--attach", "127.0.0.1:9", "--no-turbo"], "--turbo does not go with --attach"),
+        (["--attach", "127.0.0.1:9", "--no-turbo"], "--no-turbo does not go with --attach"),
         (["--batles", "3"], "--batles"),
     ],
 )

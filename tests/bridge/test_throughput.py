@@ -692,6 +692,7 @@ def test_each_interval_is_a_block_where_there_is_no_terminal(registry: Registry)
         blocks.looked(last.report(), whole.report())
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
+    assert "pokemon-showdown 0.11.11, turbo\n" in text
     assert re.search(r"decisions +120 +90.0 +360", text)
     assert "Round trips and their phases, last 2.00 s" in text
     assert re.search(r"choose +240 *\n", text)
