@@ -134,9 +134,13 @@ async def test_a_warm_up_that_cannot_be_played_fails_the_start(
 
 
 async def test_a_controller_that_is_not_ready_in_time_fails_the_start(
-    settings: BridgeConfig,
+    settings: BridgeConfig, tmp_path: Path
 ) -> None:
-    registry = ControllerRegistry(settings, start_timeout=0.1)
+    endless = tmp_path / "endless.js"
+    endless.write_text("for (;;);")
+    registry = ControllerRegistry(
+        settings, start_timeout=0.1, node_arguments=("--require", str(endless))
+    )
     with pytest.raises(ControllerUnresponsive, match=r"not ready after 0\.1 s"):
         await registry.start()
     assert not controllers()
