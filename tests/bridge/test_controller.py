@@ -103,19 +103,21 @@ async def writes_of(controller: Controller, pings: int) -> tuple[int, int]:
     return early, controller.traffic.writes - before
 
 
-async def test_commands_of_a_loop_turn_leave_in_one_write(make: Make) -> None:
+@pytest.mark.parametrize(
+    ("commands", "early", "writes"),
+    [
+        pytest.param(2, 0, 1, id="few leave in one write at the end of a loop turn"),
+        pytest.param(7, 0, 1, id="so do seven"),
+        pytest.param(8, 1, 1, id="eight leave at once"),
+        pytest.param(40, 1, 2, id="of more, eight at once and the others at the end"),
+    ],
+)
+async def test_a_process_that_has_nothing_to_do_begins_before_all_have_chosen(
+    make: Make, commands: int, early: int, writes: int
+) -> None:
     controller = make(heartbeat=3600.0)
     await controller.start()
-    assert await writes_of(controller, 2) == (0, 1)
-    assert await writes_of(controller, 7) == (0, 1)
-    await controller.stop()
-
-
-async def test_a_process_that_has_nothing_to_do_begins_before_all_have_chosen(make: Make) -> None:
-    controller = make(heartbeat=3600.0)
-    await controller.start()
-    assert await writes_of(controller, 8) == (1, 1)
-    assert await writes_of(controller, 40) == (1, 2)
+    assert await writes_of(controller, commands) == (early, writes)
     await controller.stop()
 
 
