@@ -364,7 +364,16 @@ class Controller(asyncio.Protocol):
         self._note_vitals(await self.ask("ping", timing=self._trips.on))
 
     async def ask(self, operation: str, **fields: Any) -> Frame:
-        """Sends a command that concerns no room and waits for its answer."""
+        """Sends a command that concerns no room and that Node has no reason to refuse."""
+        frame = await self.query(operation, **fields)
+        if frame.error is not None:
+            raise ProtocolViolation(
+                f"Node refused {operation}: {frame.error.message}", pid=self.pid
+            )
+        return frame
+
+    async def query(self, operation: str, **fields: Any) -> Frame:
+        """Sends a command that concerns no room and waits for its answer, or a refusal."""
         answer: asyncio.Future[Frame] = self._loop.create_future()
 
         def answered(command: Command, frame: Frame) -> None:
@@ -376,12 +385,7 @@ class Controller(asyncio.Protocol):
         await asyncio.wait((answer, self._process.exited), return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
             raise self._cause_of_death()
-        frame = answer.result()
-        if frame.error is not None:
-            raise ProtocolViolation(
-                f"Node refused {operation}: {frame.error.message}", pid=self.pid
-            )
-        return frame
+        return answer.result()
 
     def _flush(self) -> None:
         outgoing = self._outgoing

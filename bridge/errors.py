@@ -11,15 +11,19 @@ from pathlib import Path
 from typing import Any, Self
 
 __all__ = [
+    "BattleFailed",
     "BattlePoisoned",
     "BattleRejected",
     "BridgeError",
     "ChoiceRejected",
     "ConfigError",
+    "ConnectionLost",
     "ControllerDied",
     "ControllerUnresponsive",
     "InferenceFailed",
     "InstallationFailed",
+    "NameTaken",
+    "PlayerFailed",
     "PoolExhausted",
     "ProtocolViolation",
     "QueueClosed",
@@ -109,7 +113,14 @@ class ControllerUnresponsive(ControllerDied):
 
 
 class BattleRejected(BridgeError):
-    """Raised when a battle cannot start: unknown format, illegal team, unusable name or seed."""
+    """Raised when a battle cannot start: unknown format, illegal team, unusable name or seed.
+
+    `problems` is what the simulator finds wrong with a team, one by one.
+    """
+
+    def __init__(self, message: str, *, problems: tuple[str, ...] = (), **facts: Any) -> None:
+        super().__init__(message, **facts)
+        self.problems = problems
 
 
 class ChoiceRejected(BridgeError):
@@ -142,3 +153,19 @@ class QueueClosed(BridgeError):
 
 class UnknownPolicy(BridgeError):
     """Raised when a row is submitted for a policy that the queue does not have."""
+
+
+class NameTaken(BridgeError):
+    """Raised when a player cannot have its name, because somebody else is there by that name."""
+
+
+class ConnectionLost(BridgeError):
+    """Raised when a player has no connection to its server, or its server no pool."""
+
+
+class PlayerFailed(BridgeError):
+    """Raised when a player's own code raised in a battle, which it forfeits; `__cause__` says what."""
+
+
+class BattleFailed(BridgeError):
+    """Raised when a server could not play a battle to its end; the message says why."""

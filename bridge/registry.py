@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,15 +26,19 @@ from .errors import (
     ControllerDied,
     InstallationFailed,
     PoolExhausted,
+    ProtocolViolation,
     RegistryClosed,
     RoomClosed,
 )
+from .formats import FormatFacts
 from .journal import Journal, Player
+from .memo import Memo
 from .placement import place
 from .pool import Pool, PoolCounters, Progress
 from .room import BattleRoom
 from .runtime import Runtime, find_runtime
 from .timing import RoundTrips
+from .wire import Frame
 
 __all__ = ["ControllerRegistry"]
 
@@ -47,7 +51,14 @@ _STRIKES = 2
 _DEATHS_IN_HAND = 10
 # Whoever is at fault, no room is moved for ever without a step forward.
 _SETBACKS = 30
+# A question that so many controllers have not lived to answer may be what they die of.
+_DEATHS_ASKED = 3
 _QUIET = 1.0
+# How many formats and teams are remembered; a team has a kilobyte, and never more than 25.
+_FORMATS = 512
+_TEAMS = 1024
+# Node says what is too long for a format or a team, but must be able to read it.
+_LONGEST = 100_000
 
 
 @dataclass(slots=True)
@@ -95,6 +106,9 @@ class ControllerRegistry:
         self._moving: deque[BattleRoom] = deque()
         self._waiting: deque[asyncio.Future[Controller]] = deque()
         self._emptied = asyncio.Event()
+        self._came_up = asyncio.Event()
+        self._formats = Memo(_FORMATS, self._ask_format)
+        self._teams = Memo(_TEAMS, self._ask_team)
         self._room_number = 0
         self._started: float | None = None
         self._sweep: asyncio.TimerHandle | None = None
@@ -180,6 +194,7 @@ class ControllerRegistry:
 
     def _begin_to_close(self, *, drain: bool) -> asyncio.Task[None]:
         self._open = False
+        self._came_up.set()
         if not drain:
             self._drains = False
             self._emptied.set()
@@ -226,6 +241,8 @@ class ControllerRegistry:
             room.fail(RoomClosed("the registry was closed", room=room.tag))
         if self._pool is not None:
             await self._pool.close()
+        await self._formats.settle()
+        await self._teams.settle()
 
     async def _drain(self) -> None:
         """Waits for battles, but not for rooms that have waited a second for their players."""
@@ -245,6 +262,7 @@ class ControllerRegistry:
     # What becomes of controllers
 
     def controller_ready(self) -> None:
+        self._came_up.set()
         self._pump()
 
     def controller_died(self, controller: Controller, death: Death) -> None:
@@ -295,12 +313,14 @@ class ControllerRegistry:
         seed: seeds.Seed | None = None,
         p1: str | Player = "Player 1",
         p2: str | Player = "Player 2",
+        rated: str | None = None,
         timeout: float | None = None,
     ) -> BattleRoom:
         """Starts a battle on the least loaded controller, the warmest of several.
 
         A seed, a number or one in the simulator's own notation, decides the whole battle with its
         random teams. `p1` and `p2` are names, or Players with a team (packed or export text).
+        `rated` is what the log calls a battle that counts; "Rated battle" has no words of its own.
         Waits for a place up to `timeout` seconds, or as configured.
         """
         if not isinstance(format, str):
@@ -311,6 +331,7 @@ class ControllerRegistry:
             seed=seed if isinstance(seed, str) else seeds.derive(seed, "battle"),
             p1=_seat(p1, seed, "p1"),
             p2=_seat(p2, seed, "p2"),
+            rated=rated,
         )
         controller = await self._find_place(timeout)
         room = self._new_room(journal)
@@ -541,6 +562,73 @@ class ControllerRegistry:
         self._take_promised_place(copy, controller)
         copy.settle_on(controller)
 
+    # Formats and teams
+
+    async def describe_format(self, name: str) -> FormatFacts:
+        """What a format is; raises BattleRejected if there is none, or none for two players."""
+        self._require_open()
+        if not isinstance(name, str):
+            raise BattleRejected(f"a format is a text, not {name!r}")
+        return await self._formats.get(name)
+
+    async def validate_team(self, format: str, team: str | None) -> str | None:
+        """The team as packed, or None where the format makes teams by itself.
+
+        Raises BattleRejected for a team that is not legal, with its `problems` one by one.
+        """
+        self._require_open()
+        if not isinstance(format, str):
+            raise BattleRejected(f"a format is a text, not {format!r}")
+        if not isinstance(team, str | None):
+            raise BattleRejected(f"a team is a text, not {team!r}"[:300])
+        return await self._teams.get((format, team))
+
+    async def _ask_format(self, name: str) -> FormatFacts:
+        facts = (await self._query("describe", format=name)).facts
+        if facts is None:
+            raise ProtocolViolation("Node described a format without its facts")
+        return facts
+
+    async def _ask_team(self, entry: tuple[str, str | None]) -> str | None:
+        return (await self._query("validate", format=entry[0], team=entry[1])).team
+
+    async def _query(self, operation: str, **fields: str | None) -> Frame:
+        """Asks any controller, and another one if it dies."""
+        for name, text in fields.items():
+            if text is not None and len(text) > _LONGEST:
+                problem = f"{len(text)} characters are too many for a {name}"
+                raise BattleRejected(problem, problems=(problem,))
+        seconds = self.config.open_timeout
+        deaths = 0
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    controller = await self._any_ready()
+                    try:
+                        frame = await controller.query(operation, **fields)
+                    except ControllerDied:
+                        self._require_open()
+                        deaths += 1
+                        if deaths >= _DEATHS_ASKED:
+                            raise
+                        continue
+                    return _admitted(frame, controller.pid)
+        except ValueError as error:
+            raise BattleRejected(str(error)) from error
+        except TimeoutError:
+            raise PoolExhausted(
+                f"no controller answered {operation} within {seconds:g} s"
+            ) from None
+
+    async def _any_ready(self) -> Controller:
+        """The least loaded controller, as soon as there is one."""
+        self._require_open()
+        while not (ready := self._ready()):
+            self._came_up.clear()
+            await self._came_up.wait()
+            self._require_open()
+        return min(ready, key=lambda controller: controller.load)
+
     # Figures
 
     def stats(self, *, round_trips: bool = True) -> dict[str, Any]:
@@ -596,7 +684,17 @@ def _seat(player: str | Player, seed: seeds.Seed, side: str) -> Player:
     given = Player(player) if isinstance(player, str) else player
     if not isinstance(given, Player):
         raise BattleRejected(f"{side} is a name or a Player, not {player!r}")
-    return Player(given.name, given.team, given.seed or seeds.derive(seed, side))
+    return replace(given, seed=given.seed or seeds.derive(seed, side))
+
+
+def _admitted(frame: Frame, pid: int) -> Frame:
+    """The answer to a question about a format or a team, unless it is a refusal."""
+    error = frame.error
+    if error is None:
+        return frame
+    if error.code in ("rejected", "bad_field"):
+        raise BattleRejected(error.message, problems=tuple(error.problems or ()), pid=pid)
+    raise ProtocolViolation(f"{error.code}: {error.message}", pid=pid)
 
 
 def _identifier(format: str) -> str:

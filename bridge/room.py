@@ -18,10 +18,10 @@ from .errors import (
     RoomClosed,
     StaleChoice,
 )
-from .journal import Journal, Move, SideId
+from .journal import FORFEITED, Journal, Move, SideId
 from .side import Side, Update
 from .timing import RoundTrips
-from .wire import Fields, Frame
+from .wire import Failure, Fields, Frame
 
 __all__ = ["BattleRoom", "Result", "RoomState"]
 
@@ -49,6 +49,13 @@ _TRANSITIONS: Final = {
 # What a line has beside its body: the number of the command, and the newline.
 _NUMBERING: Final = 64
 _OVER: Final = (_S.ENDED, _S.CLOSED, _S.FAILED)
+# The commands, beside a choice, that a journal records.
+_MOVES: Final[dict[str, Literal["undo", "forfeit", "tie", "sheets"]]] = {
+    "undo": "undo",
+    "forfeit": "forfeit",
+    "tie": "tie",
+    "sheets": "sheets",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +94,11 @@ class BattleRoom:
     __slots__ = (
         "_arrival",
         "_asks_again",
+        "_chosen",
         "_end",
         "_failure",
         "_host",
         "_loop",
-        "_moved",
         "_opened",
         "_unanswered",
         "avoid",
@@ -130,7 +137,7 @@ class BattleRoom:
         self._opened = False
         self._asks_again = False
         # Bound once: every command in flight would have to hold one of its own.
-        self._moved = self._on_moved
+        self._chosen = self._on_chosen
         self._unanswered: dict[Command, None] = {}
         self._failure: BridgeError | None = None
         self._end: asyncio.Future[Result] = self._loop.create_future()
@@ -199,11 +206,27 @@ class BattleRoom:
     def choose(self, side: SideId, choice: str, rqid: int | None) -> asyncio.Future[None]:
         self._require_play("choose")
         fields = {"room": self.tag, "side": side, "choice": choice, "rqid": rqid or 0}
-        return self._ask("choose", fields, self._moved)
+        return self._ask("choose", fields, self._chosen)
 
-    async def forfeit(self, side: SideId) -> None:
+    def undo(self, side: SideId, rqid: int | None) -> asyncio.Future[None]:
+        self._require_play("undo")
+        fields = {"room": self.tag, "side": side, "rqid": rqid or 0}
+        return self._ask("undo", fields, self._on_moved)
+
+    async def forfeit(self, side: SideId, reason: str) -> None:
         self._require_play("forfeit")
-        await self._ask("forfeit", {"room": self.tag, "side": side}, self._moved)
+        usual = {} if reason == FORFEITED else {"reason": reason}
+        await self._ask("forfeit", {"room": self.tag, "side": side} | usual, self._on_moved)
+
+    async def tie(self, reason: str) -> None:
+        """Ends the battle with no winner; the log says why."""
+        self._require_play("tie")
+        await self._ask("tie", {"room": self.tag, "reason": reason}, self._on_moved)
+
+    async def show_team_sheets(self) -> None:
+        """Shows each side the other's team, without its numbers, before the first turn."""
+        self._require_play("show team sheets")
+        await self._ask("sheets", {"room": self.tag}, self._on_moved)
 
     async def fork_into(self, copy: BattleRoom) -> None:
         """Makes `copy`, on the same controller, a room in the same state."""
@@ -274,25 +297,29 @@ class BattleRoom:
         self._deliver(frame)
         command.settle()
 
-    def _on_moved(self, command: Command, frame: Frame) -> None:
+    def _on_chosen(self, command: Command, frame: Frame) -> None:
         fields = command.fields
         side: SideId = fields["side"]
         told = (frame.p1 if side == "p1" else frame.p2) is not None
         if frame.error is None or told:
-            self.journal.moves.append(
-                Move(
-                    "choose" if command.operation == "choose" else "forfeit",
-                    side,
-                    fields.get("choice", ""),
-                )
-            )
-            self.deaths_in_hand = 0
-            self.setbacks = 0
+            self._note_move(Move("choose", side, fields["choice"]))
         if self._refused(command, frame):
             return
-        self.decisions += command.operation == "choose"
+        self.decisions += 1
         self._deliver(frame)
         command.settle()
+
+    def _on_moved(self, command: Command, frame: Frame) -> None:
+        if self._refused(command, frame):
+            return
+        self._note_move(_move(command))
+        self._deliver(frame)
+        command.settle()
+
+    def _note_move(self, move: Move) -> None:
+        self.journal.moves.append(move)
+        self.deaths_in_hand = 0
+        self.setbacks = 0
 
     def _on_resumed(self, command: Command, frame: Frame) -> None:
         if self._refused(command, frame):
@@ -315,14 +342,14 @@ class BattleRoom:
             return True
         self._note_answer(command)
         self._deliver(frame)
-        self._fail_command(command, error.code, error.message)
+        self._fail_command(command, error)
         return True
 
     def _note_answer(self, command: Command) -> None:
         self.last_active = self._loop.time()
         self._unanswered.pop(command, None)
 
-    def _fail_command(self, command: Command, code: str, message: str) -> None:
+    def _fail_command(self, command: Command, failure: Failure) -> None:
         pid = self.controller.pid if self.controller else None
         kinds: dict[str, type[BridgeError]] = {
             "rejected": BattleRejected,
@@ -330,8 +357,10 @@ class BattleRoom:
             "invalid": ChoiceRejected,
             "bad_field": _rejection(command.operation),
         }
-        kind = kinds.get(code, ProtocolViolation)
-        error = kind(message, room=self.tag, pid=pid)
+        kind = kinds.get(failure.code, ProtocolViolation)
+        error = kind(failure.message, room=self.tag, pid=pid)
+        if isinstance(error, BattleRejected):
+            error.problems = tuple(failure.problems or ())
         command.fail(error)
         if command.operation == "open" and not self.is_over:
             self._over(RoomState.FAILED, error)
@@ -350,9 +379,9 @@ class BattleRoom:
         if self.is_over:
             return
         if frame.p1 is not None:
-            self.p1.push(Update(frame.p1))
+            self.p1.push(Update(frame.p1, frame.end is not None))
         if frame.p2 is not None:
-            self.p2.push(Update(frame.p2))
+            self.p2.push(Update(frame.p2, frame.end is not None))
         self._deliver_end(frame)
 
     def _deliver_end(self, frame: Frame) -> None:
@@ -368,7 +397,7 @@ class BattleRoom:
         unanswered = list(self._unanswered)
         if self._opened:
             replay = {
-                "replay": [(m.operation, m.side, m.choice) for m in self.journal.moves],
+                "replay": [(m.operation, m.side, m.words) for m in self.journal.moves],
                 "ask": self._asks_again,
                 "rqid": max(self.p1.rqid or 0, self.p2.rqid or 0),
             }
@@ -422,10 +451,13 @@ class BattleRoom:
         journal = self.journal.copy()
         current = {side.id: side.rqid for side in (self.p1, self.p2)}
         for command in self._unanswered:
+            if command.operation in _MOVES:
+                journal.moves.append(_move(command))
             side, choice = command.fields.get("side", ""), command.fields.get("choice", "")
-            if command.operation == "forfeit":
-                journal.moves.append(Move("forfeit", side))
-            elif current.get(side) == command.fields.get("rqid", 0) and _is_line(choice):
+            rqid = command.fields.get("rqid", 0)
+            if command.operation == "undo":
+                current[side] = rqid
+            elif command.operation == "choose" and current.get(side) == rqid and _is_line(choice):
                 current[side] = None
                 journal.moves.append(Move("choose", side, choice))
         return journal
@@ -504,6 +536,12 @@ class BattleRoom:
     def _leave(self) -> None:
         self._host.leave(self)
         self.controller = None
+
+
+def _move(command: Command) -> Move:
+    """What a command other than a choice did."""
+    fields = command.fields
+    return Move(_MOVES[command.operation], fields.get("side"), fields.get("reason", ""))
 
 
 def _rejection(operation: str) -> type[BridgeError]:

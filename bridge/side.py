@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 
 from msgspec import Raw
 
-from .journal import Journal, SideId
-from .wire import News, decode_request
+from .journal import FORFEITED, Journal, SideId
+from .wire import News, decode_request, encode
 
 __all__ = ["Side", "Update"]
 
@@ -19,11 +19,15 @@ _NO_REQUEST = Raw()
 class Update:
     """What a side learns at once: the lines that it may see and, if it is asked, the request."""
 
-    __slots__ = ("_raw", "_request", "rqid", "text")
+    __slots__ = ("_raw", "_request", "is_last", "refusal", "rqid", "text")
 
-    def __init__(self, news: News) -> None:
+    def __init__(self, news: News, is_last: bool = False) -> None:
         self.text = news.text
         self.rqid = news.rqid
+        self.refusal = news.refusal
+        """With what words the simulator refused the side's choice before it asked again here."""
+        self.is_last = is_last
+        """Whether the battle ended with it."""
         self._raw = news.request
         self._request: dict[str, Any] | None = None
 
@@ -35,6 +39,13 @@ class Update:
             # It keeps the whole frame in memory, with what the other side was told.
             self._raw = _NO_REQUEST
         return self._request
+
+    @property
+    def request_text(self) -> str | None:
+        """The request as JSON, which does not decode it."""
+        if self._raw:
+            return str(memoryview(self._raw), "utf-8")
+        return None if self._request is None else encode(self._request).decode()
 
     @property
     def lines(self) -> list[str]:
@@ -65,14 +76,17 @@ class Table(Protocol):
     def choose(self, side: SideId, choice: str, rqid: int | None) -> asyncio.Future[None]:
         """Passes a choice on."""
 
-    async def forfeit(self, side: SideId) -> None:
+    def undo(self, side: SideId, rqid: int | None) -> asyncio.Future[None]:
+        """Takes a choice back."""
+
+    async def forfeit(self, side: SideId, reason: str) -> None:
         """Gives the battle up for a side."""
 
 
 class Side:
     """One player's seat: what it is told, and what it chooses."""
 
-    __slots__ = ("_room", "_unread", "_untold", "_waiter", "id", "rqid")
+    __slots__ = ("_receive", "_room", "_unread", "_untold", "_waiter", "id", "rqid")
 
     def __init__(self, room: Table, side: SideId) -> None:
         self.id: SideId = side
@@ -81,6 +95,7 @@ class Side:
         self._unread: list[Update] = []
         self._untold = True
         self._waiter: asyncio.Future[None] | None = None
+        self._receive: Callable[[Update], None] | None = None
         self.rqid: int | None = None
         """The number of the side's newest request, read or not."""
 
@@ -97,6 +112,8 @@ class Side:
     async def next(self) -> Update | None:
         """The next update, as soon as there is one; None when the battle is over and read."""
         while not self._unread:
+            if self._receive is not None:
+                raise RuntimeError(f"somebody listens to {self!r}")
             if self._room.is_over:
                 self._room.raise_failure()
                 return None
@@ -113,6 +130,19 @@ class Side:
         while (update := await self.next()) is not None:
             yield update
 
+    def listen(self, receive: Callable[[Update], None]) -> None:
+        """Hands over every unread update now, and every new one as it arrives, instead of `next`.
+
+        That is in the middle of reading from Node: `receive` may choose, but must not take long.
+        How a battle ended that fails is told by the room's `result`.
+        """
+        if self._receive is not None or self._waiter is not None:
+            raise RuntimeError(f"somebody already reads the updates of {self!r}")
+        self._receive = receive
+        unread, self._unread = self._unread, []
+        for update in unread:
+            self._hand_over(update, receive)
+
     def choose(self, choice: str, *, rqid: int | None = None) -> asyncio.Future[None]:
         """Answers a request, by default the current one; await it to know it was taken.
 
@@ -123,15 +153,35 @@ class Side:
         """
         return self._room.choose(self.id, choice, self.rqid if rqid is None else rqid)
 
-    async def forfeit(self) -> None:
-        """Gives the battle up."""
-        await self._room.forfeit(self.id)
+    def undo(self, *, rqid: int | None = None) -> asyncio.Future[None]:
+        """Takes back the choice for a request, by default the current one, which is open again.
+
+        Raises StaleChoice where there is nothing to take back, and ChoiceRejected where the
+        simulator keeps the choice. It may ask again instead, with what the choice has revealed:
+        that is the next update.
+        """
+        return self._room.undo(self.id, self.rqid if rqid is None else rqid)
+
+    async def forfeit(self, reason: str = FORFEITED) -> None:
+        """Gives the battle up; the log says the player's name and the reason."""
+        await self._room.forfeit(self.id, reason)
 
     def push(self, update: Update) -> None:
-        self._unread.append(update)
         if update.rqid is not None:
             self.rqid = update.rqid
+        if self._receive is not None:
+            self._hand_over(update, self._receive)
+            return
+        self._unread.append(update)
         self.wake()
+
+    def _hand_over(self, update: Update, receive: Callable[[Update], None]) -> None:
+        try:
+            receive(update)
+        except Exception as error:  # noqa: BLE001 -- it must not end the controller of other rooms
+            asyncio.get_running_loop().call_exception_handler(
+                {"message": f"whoever listens to {self!r} failed", "exception": error}
+            )
 
     def wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

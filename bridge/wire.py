@@ -10,11 +10,13 @@ import orjson
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from .errors import ProtocolViolation
+from .formats import FormatFacts
 
 __all__ = [
     "PROTOCOL",
     "UNSET",
     "End",
+    "Failure",
     "Fields",
     "Frame",
     "Hello",
@@ -55,6 +57,8 @@ class News(Struct, gc=False):
     request: Raw = Raw()
     """As it came. Hundreds of objects, if decoded, of which a crowd of rooms would be full: they
     are made when somebody reads them."""
+    refusal: str | None = None
+    """With what words the simulator refused the side's choice before it asked again."""
 
 
 class End(Struct, gc=False):
@@ -70,6 +74,8 @@ class Failure(Struct, gc=False):
 
     code: str
     message: str
+    problems: list[str] | None = None
+    """What is wrong with a team, one by one."""
 
 
 class Frame(Struct, gc=False):
@@ -82,6 +88,9 @@ class Frame(Struct, gc=False):
     end: End | None = None
     error: Failure | None = None
     teams: list[str | None] | None = None
+    facts: FormatFacts | None = None
+    team: str | None = None
+    """A team that was validated, as packed."""
     t: NodeStamps | None = None
     rooms: int | None = None
     rss: int | None = None

@@ -155,8 +155,8 @@ class Controller {
    */
   #refuse(command, error) {
     if (error instanceof Refusal) {
-      const { code, message } = error;
-      return `,"error":${JSON.stringify({ code, message })}${this.rooms.take(command.room)}`;
+      const { code, message, problems } = error;
+      return `,"error":${JSON.stringify({ code, message, problems })}${this.rooms.take(command.room)}`;
     }
     this.rooms.drop(command.room);
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -9,6 +9,8 @@ const { Refusal } = require('./refusal');
 const LONGEST_NAME = 64;
 const LONGEST_TEAM = 25_000;
 const LONGEST_CHOICE = 1_000;
+const LONGEST_AVATAR = 64;
+const LONGEST_REASON = 300;
 const SEED = /^(?:\d{1,5}(?:,\d{1,5}){3}|gen5,[\da-f]{16}|sodium,[\da-f]{1,64})$/;
 const CONTROL = /[\u0000-\u001f\u007f\u0085\u2028\u2029]/;
 
@@ -29,6 +31,33 @@ function requireText(command, field, longest) {
 }
 
 /**
+ * @param {Record<string, unknown>} holder
+ * @param {string} field
+ * @param {number} longest
+ * @returns {string | undefined} a part of a line of the protocol, if there is one
+ */
+function requirePart(holder, field, longest) {
+  const value = holder[field];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') throw new Refusal('bad_field', `${field} is not a text`);
+  if (value.length > longest) {
+    throw new Refusal('bad_field', `${field} has ${value.length} characters; at most ${longest} are allowed`);
+  }
+  if (!isPart(value)) {
+    throw new Refusal('bad_field', `${field} has a | or a control character, which the protocol cannot carry`);
+  }
+  return value;
+}
+
+/**
+ * @param {string} text
+ * @returns {boolean} whether a line of the protocol can carry the text
+ */
+function isPart(text) {
+  return !text.includes('|') && !CONTROL.test(text) && isWellFormed(text);
+}
+
+/**
  * @param {string} text
  * @returns {boolean} whether the text has a form in UTF-8
  */
@@ -37,7 +66,7 @@ function isWellFormed(text) {
 }
 
 /**
- * @param {Command} command
+ * @param {Record<string, unknown>} command
  * @param {string} field
  * @returns {number}
  */
@@ -48,7 +77,7 @@ function requireWhole(command, field) {
 }
 
 /**
- * @param {Command} command
+ * @param {Record<string, unknown>} command
  * @param {string} field
  * @returns {boolean}
  */
@@ -71,7 +100,7 @@ function requireSeed(holder) {
 }
 
 /**
- * @param {Command} command
+ * @param {Record<string, unknown>} command
  * @returns {import('./room').SideId}
  */
 function requireSide(command) {
@@ -81,7 +110,7 @@ function requireSide(command) {
 }
 
 /**
- * @param {Command} command
+ * @param {Record<string, unknown>} command
  * @returns {string}
  */
 function requireChoice(command) {
@@ -102,21 +131,54 @@ function requireChoice(command) {
 function requirePlayer(command, side) {
   const player = /** @type {Record<string, unknown>} */ (command[side]);
   if (typeof player !== 'object' || player === null) throw new Refusal('bad_field', `${side} is not an object`);
-  const { name, team } = player;
+  const { name } = player;
   if (typeof name !== 'string' || !name.trim()) throw new Refusal('rejected', `${side} has no name`);
   if (name.length > LONGEST_NAME) {
     throw new Refusal('rejected', `the name of ${side} has ${name.length} characters; at most ${LONGEST_NAME} are allowed`);
   }
-  if (name.includes('|') || CONTROL.test(name) || !isWellFormed(name)) {
+  if (!isPart(name)) {
     throw new Refusal('rejected', `the name of ${side} has a | or a control character, which the protocol cannot carry`);
   }
-  const seed = requireSeed(player);
-  if (team === undefined || team === null) return { name, seed };
-  if (typeof team !== 'string') throw new Refusal('rejected', `the team of ${side} is not a text`);
+  /** @type {import('./room').Player} */
+  const seated = { name, seed: requireSeed(player) };
+  const team = requireTeam(player, `the team of ${side}`);
+  const avatar = requirePart(player, 'avatar', LONGEST_AVATAR);
+  // The simulator writes down all that it is passed.
+  if (team !== undefined) seated.team = team;
+  if (avatar !== undefined) seated.avatar = avatar;
+  if (player.rating !== undefined && player.rating !== null) seated.rating = requireWhole(player, 'rating');
+  return seated;
+}
+
+/**
+ * @param {Record<string, unknown>} holder
+ * @param {string} whose what a refusal calls the team
+ * @returns {string | undefined}
+ */
+function requireTeam({ team }, whose) {
+  if (team === undefined || team === null) return undefined;
+  if (typeof team !== 'string') throw new Refusal('rejected', `${whose} is not a text`);
   if (team.length > LONGEST_TEAM) {
-    throw new Refusal('rejected', `the team of ${side} has ${team.length} characters; at most ${LONGEST_TEAM} are allowed`);
+    const message = `${whose} has ${team.length} characters; at most ${LONGEST_TEAM} are allowed`;
+    throw new Refusal('rejected', message, ['Your team is over 25KB. Please use a smaller team.']);
   }
-  return { name, seed, team };
+  return team;
+}
+
+/**
+ * @param {Record<string, unknown>} command
+ * @returns {string} why a battle ends, or nothing
+ */
+function requireReason(command) {
+  return requirePart(command, 'reason', LONGEST_REASON) ?? '';
+}
+
+/**
+ * @param {Record<string, unknown>} command
+ * @returns {string | undefined} what a battle is rated as, if it is
+ */
+function requireRated(command) {
+  return requirePart(command, 'rated', LONGEST_REASON);
 }
 
 /**
@@ -127,12 +189,21 @@ function requireMoves(journal) {
   if (!Array.isArray(journal)) throw new Refusal('bad_field', 'replay is not a list');
   return journal.map((move) => {
     if (!Array.isArray(move)) throw new Refusal('bad_field', 'replay has a move that is not a list');
-    const [op, side, choice] = move;
-    if (op !== 'choose' && op !== 'forfeit') throw new Refusal('bad_field', 'replay has an unknown move');
-    const fields = { id: 0, op, side, choice };
-    requireSide(fields);
-    requireChoice(fields);
-    return fields;
+    const [op, side, words] = move;
+    switch (op) {
+      case 'choose':
+        return { op, side: requireSide({ side }), choice: requireChoice({ choice: words }) };
+      case 'undo':
+        return { op, side: requireSide({ side }) };
+      case 'forfeit':
+        return { op, side: requireSide({ side }), reason: requireReason({ reason: words }) };
+      case 'tie':
+        return { op, reason: requireReason({ reason: words }) };
+      case 'sheets':
+        return { op };
+      default:
+        throw new Refusal('bad_field', 'replay has an unknown move');
+    }
   });
 }
 
@@ -141,8 +212,11 @@ module.exports = {
   requireFlag,
   requireMoves,
   requirePlayer,
+  requireRated,
+  requireReason,
   requireSeed,
   requireSide,
+  requireTeam,
   requireText,
   requireWhole,
 };

@@ -18,10 +18,12 @@ class Refusal extends Error {
   /**
    * @param {Code} code
    * @param {string} message
+   * @param {string[]} [problems] of a team, one by one
    */
-  constructor(code, message) {
+  constructor(code, message, problems) {
     super(message);
     this.code = code;
+    this.problems = problems;
   }
 }
 

@@ -6,9 +6,10 @@ const { Refusal } = require('./refusal');
 
 /**
  * @typedef {'p1' | 'p2'} SideId
- * @typedef {{name: string, team?: string, seed: string}} Player
- * @typedef {{format: string, seed: string, players: Record<SideId, Player>}} Opening
- * @typedef {{op: 'choose', side: SideId, choice: string} | {op: 'forfeit', side: SideId}} Move
+ * @typedef {{name: string, team?: string, seed: string, avatar?: string, rating?: number}} Player
+ * @typedef {{format: string, seed: string, players: Record<SideId, Player>, rated?: string}} Opening
+ * @typedef {{op: 'choose', side: SideId, choice: string} | {op: 'undo', side: SideId}
+ *   | {op: 'forfeit', side: SideId, reason?: string} | {op: 'tie', reason: string} | {op: 'sheets'}} Move
  * @typedef {{rqid: number, request: string, answered: boolean}} Question a request as it was sent
  * @typedef {import('../turbo/receiver').Receiver<SideId>} Receiver
  */
@@ -25,6 +26,8 @@ class Seat {
     this.question = NO_QUESTION;
     this.asked = false;
     this.error = '';
+    /** With what words the simulator refused a choice before it asked again. */
+    this.refusal = '';
   }
 }
 
@@ -58,12 +61,12 @@ class Room {
    * @param {Opening} opening
    * @returns {Generator<void, void>}
    */
-  *starting({ format, seed, players }) {
+  *starting({ format, seed, players, rated }) {
     this.format = format;
     const { Battle, PRNG } = this.simulator;
     // Where a format draws seeds of its own as it starts, these too follow from the battle's.
     const spare = new PRNG(/** @type {any} */ (seed));
-    const options = /** @type {any} */ ({ formatid: format, seed, send: this.#send });
+    const options = /** @type {any} */ ({ formatid: format, seed, rated, send: this.#send });
     this.#withSeedsOf(spare, () => (this.battle = new Battle(options)));
     for (const id of SIDES) {
       yield;
@@ -110,13 +113,32 @@ class Room {
   }
 
   /**
+   * Takes back the side's answer to its current request, which is then open again. Refuses, and changes nothing, if
+   * there is none, or if the simulator keeps it.
+   * @param {SideId} side
+   * @param {number} rqid
+   */
+  undo(side, rqid) {
+    const { question } = this.seats[side];
+    if (rqid !== question.rqid) {
+      throw new Refusal('stale', `${side} takes back request ${rqid}, but the current one is ${question.rqid}`);
+    }
+    if (!question.answered) throw new Refusal('stale', `${side} has not answered request ${rqid}`);
+    this.apply({ op: 'undo', side });
+  }
+
+  /**
    * Does one thing that a journal can record. Throws `Refusal` where the simulator refuses a choice; it
    * may then have asked the side again, with what it learned by asking.
    * @param {Move} move
    */
   apply(move) {
-    if (move.op === 'forfeit') this.#forfeit(move.side);
-    else this.#choose(move.side, move.choice);
+    if (move.op === 'choose') this.#choose(move.side, move.choice);
+    else if (this.battle.ended) throw new Refusal('invalid', 'the battle is over');
+    else if (move.op === 'undo') this.#undo(move.side);
+    else if (move.op === 'forfeit') this.#forfeit(move.side, move.reason);
+    else if (move.op === 'tie') this.#tie(move.reason);
+    else this.#showTeamSheets();
   }
 
   /**
@@ -134,16 +156,43 @@ class Room {
       return;
     }
     question.answered = false;
+    if (seat.asked) seat.refusal = seat.error;
     throw new Refusal('invalid', seat.error || '[Unavailable choice] The request has changed');
   }
 
   /** @param {SideId} side */
-  #forfeit(side) {
-    if (this.battle.ended) throw new Refusal('invalid', 'the battle is over');
+  #undo(side) {
+    const seat = this.seats[side];
+    seat.error = '';
+    this.battle.undoChoice(side);
+    if (seat.error) throw new Refusal('invalid', seat.error);
+    // The same question, or the one that the simulator asks instead with what the choice has revealed.
+    seat.question.answered = false;
+  }
+
+  /**
+   * @param {SideId} side
+   * @param {string} [reason] what follows the name of who gives up
+   */
+  #forfeit(side, reason) {
     this.forfeited = true;
-    this.battle.add('-message', `${this.battle.getSide(side).name} forfeited.`);
+    this.battle.add('-message', `${this.battle.getSide(side).name}${reason || ' forfeited.'}`);
     this.battle.lose(side);
     this.battle.inputLog.push(`>forcelose ${side}`);
+    this.battle.sendUpdates();
+  }
+
+  /** @param {string} reason */
+  #tie(reason) {
+    if (reason) this.battle.add('-message', reason);
+    this.battle.tie();
+    this.battle.inputLog.push('>forcetie');
+    this.battle.sendUpdates();
+  }
+
+  #showTeamSheets() {
+    if (this.battle.turn !== 0) throw new Refusal('invalid', 'team sheets are shown before the first turn, or not at all');
+    this.battle.showOpenTeamSheets();
     this.battle.sendUpdates();
   }
 
@@ -192,9 +241,11 @@ class Room {
       if (!seat.text && !seat.asked) continue;
       members += `,"${id}":{"text":${JSON.stringify(seat.text)}`;
       if (seat.asked) members += `,"rqid":${seat.question.rqid},"request":${seat.question.request}`;
+      if (seat.refusal) members += `,"refusal":${JSON.stringify(seat.refusal)}`;
       members += '}';
       seat.text = '';
       seat.asked = false;
+      seat.refusal = '';
     }
     if (this.battle.ended) members += `,"end":${JSON.stringify(this.#result())}`;
     return members;

@@ -2,6 +2,7 @@
 /** The rooms of this process, and the commands that act on them. */
 
 const { Background } = require('./background');
+const { describeFormat, requireFormat, validateTeam } = require('./formats');
 const { Refusal } = require('./refusal');
 const { Room, SIDES } = require('./room');
 const {
@@ -9,8 +10,11 @@ const {
   requireFlag,
   requireMoves,
   requirePlayer,
+  requireRated,
+  requireReason,
   requireSeed,
   requireSide,
+  requireTeam,
   requireText,
   requireWhole,
 } = require('./fields');
@@ -50,10 +54,15 @@ class Rooms {
     this.operations = {
       open: (command) => this.#open(command),
       choose: (command) => this.#choose(command),
+      undo: (command) => this.#undo(command),
       forfeit: (command) => this.#forfeit(command),
+      tie: (command) => this.#tie(command),
+      sheets: (command) => this.#showTeamSheets(command),
       fork: (command) => this.#fork(command),
       close: (command) => this.#close(command),
       warm: (command) => this.#warm(command),
+      describe: (command) => this.#describe(command),
+      validate: (command) => this.#validate(command),
     };
   }
 
@@ -89,11 +98,13 @@ class Rooms {
   #open(command) {
     const tag = requireText(command, 'room', 200);
     if (this.rooms.has(tag)) throw new Refusal('room_exists', `there is a room ${tag} already`);
-    const format = this.#format(requireText(command, 'format', 2000));
+    const format = this.#format(command);
     const seed = requireSeed(command);
+    const rated = requireRated(command);
     const replay = command.replay === undefined ? null : requireMoves(command.replay);
     const expected = command.rqid === undefined ? 0 : requireWhole(command, 'rqid');
     const ask = command.ask !== undefined && requireFlag(command, 'ask');
+    const valid = SIDES.filter((id) => isMarkedValid(command, id));
     const players = {
       p1: requirePlayer(command, 'p1'),
       p2: requirePlayer(command, 'p2'),
@@ -103,8 +114,8 @@ class Rooms {
     }
     const room = new Room(this.simulator, tag);
     if (replay) {
-      this.#packTeams(players);
-      room.start({ format, seed, players });
+      for (const id of SIDES) this.#packTeam(players[id]);
+      room.start({ format, seed, players, rated });
       resume(room, replay);
       room.take();
       if (expected && expected !== room.rqid) {
@@ -113,35 +124,26 @@ class Rooms {
       if (ask) room.askAgain();
     } else {
       // What the simulator throws before there is a battle says why there cannot be one.
-      orReject(() => this.#admitTeams(format, players));
-      orReject(() => room.start({ format, seed, players }));
+      orReject(() => this.#admitTeams(format, players, valid));
+      orReject(() => room.start({ format, seed, players, rated }));
     }
     this.rooms.set(tag, room);
     const teams = [players.p1.team ?? null, players.p2.team ?? null];
     return () => `,"teams":${JSON.stringify(teams)}${this.#report(room)}`;
   }
 
-  /** @param {string} name */
-  #format(name) {
-    let id;
-    try {
-      id = this.simulator.Dex.formats.validate(name);
-    } catch (error) {
-      throw new Refusal('rejected', /** @type {Error} */ (error).message);
-    }
-    const format = this.simulator.Dex.formats.get(id, true);
-    if (format.playerCount !== 2) {
-      throw new Refusal('rejected', `${format.name} is for ${format.playerCount} players; rooms have two sides`);
-    }
-    return id;
+  /** @param {Command} command */
+  #format(command) {
+    return requireFormat(this.simulator, requireText(command, 'format', 2000));
   }
 
   /**
    * Validates given teams and replaces them with their packed form, as the battle will use them.
    * @param {string} formatId
    * @param {Record<SideId, import('./room').Player>} players
+   * @param {SideId[]} valid whose team was validated before
    */
-  #admitTeams(formatId, players) {
+  #admitTeams(formatId, players, valid) {
     const { Dex, Teams, TeamValidator } = this.simulator;
     const format = Dex.formats.get(formatId, true);
     for (const id of SIDES) {
@@ -150,26 +152,28 @@ class Rooms {
         if (!format.team) throw new Refusal('rejected', `${format.name} needs a team for ${id}`);
         continue;
       }
+      if (valid.includes(id)) {
+        this.#packTeam(player);
+        continue;
+      }
       const team = Teams.import(player.team);
       if (!team || !team.length) throw new Refusal('rejected', `the team of ${id} cannot be read`);
       const problems = TeamValidator.get(format).validateTeam(team);
-      if (problems) throw new Refusal('rejected', `the team of ${id} is not legal:\n${problems.join('\n')}`);
+      if (problems) throw new Refusal('rejected', `the team of ${id} is not legal:\n${problems.join('\n')}`, problems);
       player.team = Teams.pack(team);
     }
   }
 
   /**
-   * Packs teams that are not: a battle that broke as it started is replayed with its teams as they were given.
-   * @param {Record<SideId, import('./room').Player>} players
+   * Packs a team that is not: a battle that broke as it started is replayed with its teams as they were given.
+   * @param {import('./room').Player} player
    */
-  #packTeams(players) {
+  #packTeam(player) {
     const { Teams } = this.simulator;
-    for (const id of SIDES) {
-      const { team } = players[id];
-      if (team === undefined) continue;
-      const isPacked = !team.startsWith('[') && Teams.unpack(team) !== null;
-      if (!isPacked) players[id].team = Teams.pack(Teams.import(team));
-    }
+    const { team } = player;
+    if (team === undefined) return;
+    const isPacked = !team.startsWith('[') && Teams.unpack(team) !== null;
+    if (!isPacked) player.team = Teams.pack(Teams.import(team));
   }
 
   /** @param {Command} command */
@@ -180,9 +184,30 @@ class Rooms {
   }
 
   /** @param {Command} command */
+  #undo(command) {
+    const room = this.#room(command);
+    room.undo(requireSide(command), requireWhole(command, 'rqid'));
+    return () => this.#report(room);
+  }
+
+  /** @param {Command} command */
   #forfeit(command) {
     const room = this.#room(command);
-    room.apply({ op: 'forfeit', side: requireSide(command) });
+    room.apply({ op: 'forfeit', side: requireSide(command), reason: requireReason(command) });
+    return () => this.#report(room);
+  }
+
+  /** @param {Command} command */
+  #tie(command) {
+    const room = this.#room(command);
+    room.apply({ op: 'tie', reason: requireReason(command) });
+    return () => this.#report(room);
+  }
+
+  /** @param {Command} command */
+  #showTeamSheets(command) {
+    const room = this.#room(command);
+    room.apply({ op: 'sheets' });
     return () => this.#report(room);
   }
 
@@ -226,13 +251,25 @@ class Rooms {
    * @param {Command} command
    */
   #warm(command) {
-    const id = this.#format(requireText(command, 'format', 200));
+    const id = this.#format(command);
     const battles = requireWhole(command, 'battles');
     const format = this.simulator.Dex.formats.get(id, true);
     if (!format.team) throw new Refusal('rejected', `${format.name} has no random teams to warm up with`);
     const task = this.warmUp.want(id, battles);
     if (task) this.background.add(task);
     return () => this.vitals();
+  }
+
+  /** @param {Command} command */
+  #describe(command) {
+    const facts = describeFormat(this.simulator, this.#format(command));
+    return () => `,"facts":${JSON.stringify(facts)}`;
+  }
+
+  /** @param {Command} command */
+  #validate(command) {
+    const team = validateTeam(this.simulator, this.#format(command), requireTeam(command, 'the team'));
+    return () => `,"team":${JSON.stringify(team)}`;
   }
 
   /** @param {Command} command */
@@ -256,6 +293,17 @@ class Rooms {
     }
     return members;
   }
+}
+
+/**
+ * @param {Command} command
+ * @param {SideId} side
+ * @returns {boolean} whether the player's team was validated before
+ */
+function isMarkedValid(command, side) {
+  const player = command[side];
+  if (typeof player !== 'object' || player === null || !('valid' in player)) return false;
+  return requireFlag(/** @type {Record<string, unknown>} */ (player), 'valid');
 }
 
 /** @param {() => void} attempt */

@@ -140,24 +140,62 @@ test('a player may have a team', () => {
   );
 });
 
-test('nothing but name, seed and team of a player is passed on', () => {
-  const player = { name: 'Ash', seed: '1,2,3,4', team: 'Mew||||', avatar: 'x', rating: 5, toString: 'x' };
-  assert.deepEqual(Object.keys(fields.requirePlayer(command({ p1: player }), 'p1')).sort(), ['name', 'seed', 'team']);
+test('nothing but what a battle needs of a player is passed on', () => {
+  const player = { name: 'Ash', seed: '1,2,3,4', team: 'Mew||||', avatar: 'x', rating: 5 };
+  assert.deepEqual(fields.requirePlayer(command({ p1: { ...player, toString: 'x', valid: true } }), 'p1'), player);
+});
+
+test('a player may have an avatar and a rating', () => {
+  const player = { name: 'Ash', seed: '1,2,3,4' };
+  const read = (/** @type {Record<string, unknown>} */ more) => fields.requirePlayer(command({ p1: { ...player, ...more } }), 'p1');
+  assert.deepEqual(read({ avatar: null, rating: null }), player);
+  assert.deepEqual(read({ avatar: '#red é', rating: 1500 }), { ...player, avatar: '#red é', rating: 1500 });
+  for (const avatar of [5, true, {}, ['red'], 'a|b', 'x'.repeat(65), ...CONTROL_CHARACTERS, ...HALVES]) {
+    refused(() => read({ avatar }), 'bad_field', /^avatar /);
+  }
+  for (const rating of ['1500', 1500.5, true, {}, 1e300]) refused(() => read({ rating }), 'bad_field', /^rating /);
+});
+
+test('a reason and what a battle is rated as are parts of a line', () => {
+  assert.equal(fields.requireReason({}), '');
+  assert.equal(fields.requireReason({ reason: ' lost due to inactivity.' }), ' lost due to inactivity.');
+  assert.equal(fields.requireRated({}), undefined);
+  assert.equal(fields.requireRated({ rated: 'Tournament battle' }), 'Tournament battle');
+  for (const wrong of [5, true, {}, ['x'], 'a|b', 'x'.repeat(301), ...CONTROL_CHARACTERS, ...HALVES]) {
+    refused(() => fields.requireReason({ reason: wrong }), 'bad_field', /^reason /);
+    refused(() => fields.requireRated({ rated: wrong }), 'bad_field', /^rated /);
+  }
 });
 
 test('a journal is a list of moves', () => {
-  const journal = [['choose', 'p1', 'move 1'], ['choose', 'p2', ''], ['forfeit', 'p2', '']];
-  assert.deepEqual(
-    fields.requireMoves(journal).map(({ op, side, ...rest }) => [op, side, 'choice' in rest ? rest.choice : undefined]),
-    journal,
-  );
+  const journal = [
+    ['choose', 'p1', 'move 1'],
+    ['undo', 'p1', ''],
+    ['choose', 'p2', ''],
+    ['sheets', null, ''],
+    ['forfeit', 'p2', ' lost.'],
+    ['tie', null, 'Enough.'],
+  ];
+  assert.deepEqual(fields.requireMoves(journal), [
+    { op: 'choose', side: 'p1', choice: 'move 1' },
+    { op: 'undo', side: 'p1' },
+    { op: 'choose', side: 'p2', choice: '' },
+    { op: 'sheets' },
+    { op: 'forfeit', side: 'p2', reason: ' lost.' },
+    { op: 'tie', reason: 'Enough.' },
+  ]);
   assert.deepEqual(fields.requireMoves([]), []);
   for (const wrong of [null, 'choose', 5, {}]) refused(() => fields.requireMoves(wrong), 'bad_field', /not a list/);
   for (const move of [null, 'choose', 5, {}]) refused(() => fields.requireMoves([move]), 'bad_field', /not a list/);
   for (const op of [undefined, 'open', 'eval', 'constructor']) {
     refused(() => fields.requireMoves([[op, 'p1', 'move 1']]), 'bad_field', /unknown move/);
   }
-  refused(() => fields.requireMoves([['choose', 'p3', 'move 1']]), 'bad_field', /side/);
+  for (const op of ['choose', 'undo', 'forfeit']) {
+    refused(() => fields.requireMoves([[op, 'p3', 'move 1']]), 'bad_field', /side/);
+  }
+  for (const op of ['forfeit', 'tie']) {
+    refused(() => fields.requireMoves([[op, 'p1', 'a|b']]), 'bad_field', /reason/);
+  }
   refused(() => fields.requireMoves([['choose', 'p1']]), 'bad_field', /choice/);
   refused(() => fields.requireMoves([['choose', 'p1', 'a\nb']]), 'invalid', /control/);
 });

@@ -31,6 +31,11 @@ MOVES = [
     Move("choose", "p2", "  move  Flabébé\u00a0🐉 "),
     Move("choose", "p1", "p2 move 1"),
     Move("choose", "p1", "# not a comment"),
+    Move("undo", "p1"),
+    Move("sheets", None),
+    Move("tie", None, "All players are inactive."),
+    Move("tie", None),
+    Move("forfeit", "p1", " lost due to inactivity."),
     Move("forfeit", "p2"),
 ]
 
@@ -96,8 +101,31 @@ def test_comments_and_empty_lines_are_skipped() -> None:
 
 
 def test_more_than_the_bridge_writes_may_stand_in_the_first_line() -> None:
-    log = journal(ASH, GARY).input_log().replace('"seed": "1', '"rated": true, "seed": "1')
+    log = journal(ASH, GARY).input_log().replace('"seed": "1', '"strictChoices": true, "seed": "1')
     assert Journal.from_input_log(log) == journal(ASH, GARY)
+
+
+def test_a_log_gives_back_what_is_only_shown() -> None:
+    ash = Player("Ash", seed="5,6,7,8", avatar="red", rating=1500)
+    original = journal(ash, GARY)
+    original.rated = "Tournament battle"
+    assert Journal.from_input_log(original.input_log()) == original
+
+
+@pytest.mark.parametrize(
+    ("written", "rated"), [("true", "Rated battle"), ("false", None), ('"Cup"', "Cup")]
+)
+def test_a_log_may_say_that_its_battle_is_rated(written: str, rated: str | None) -> None:
+    log = journal(ASH, GARY).input_log().replace('"seed": "1', f'"rated": {written}, "seed": "1')
+    assert Journal.from_input_log(log).rated == rated
+
+
+def test_what_somebody_said_is_no_reason_for_an_end() -> None:
+    log = journal(ASH, GARY).input_log()
+    chat = ">chat-inputlogonly Ash|hello\n>forcelose p1\n"
+    assert Journal.from_input_log(log + chat).moves == [Move("forfeit", "p1")]
+    earlier = ">chat-inputlogonly hello\n>p1 move 1\n>forcetie\n"
+    assert Journal.from_input_log(log + earlier).moves[-1] == Move("tie", None)
 
 
 START, P1, P2 = journal(ASH, GARY).input_log().splitlines()

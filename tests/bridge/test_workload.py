@@ -88,7 +88,7 @@ async def test_for_a_policy_that_chooses_what_cannot_be_the_simulator_does(
     async with ControllerRegistry(settings) as registry:
         room = await registry.open(FORMAT, seed=1)
         result = await play(room, (Stubborn(1), Stubborn(1)))
-        assert {move.choice for move in room.journal.moves} == {"default"}
+        assert {move.words for move in room.journal.moves} == {"default"}
     assert result.winner is not None
 
 
