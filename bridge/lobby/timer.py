@@ -317,6 +317,16 @@ class BattleTimer:
         timeouts = self._timeouts()
         return effects + (timeouts or self._run_clock())
 
+    def resume(self) -> list[Effect]:
+        """Lets the clock go on for a side that still has to choose, after choices for the other.
+
+        Showdown's would stand still until the next request, which never comes if that side is away.
+        """
+        players = self._players.values()
+        if self._clock is not _Clock.PAUSED or any(player.has_lost for player in players):
+            return []
+        return self._run_clock() if any(player.must_choose for player in players) else []
+
     def _cooldown(self, side: SideId | None, now: float) -> float:
         """How long a player who has stopped the timer may not start it again."""
         if self._last_stop is None or self._last_stop[0] != side:
