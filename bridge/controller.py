@@ -384,6 +384,10 @@ class Controller(asyncio.Protocol):
         assert self._process is not None
         await asyncio.wait((answer, self._process.exited), return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
+            # Whoever asks another must not find this one among those that are ready.
+            self._bury()
+            assert self._burial is not None
+            await asyncio.shield(self._burial)
             raise self._cause_of_death()
         return answer.result()
 

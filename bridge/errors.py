@@ -164,7 +164,7 @@ class ConnectionLost(BridgeError):
 
 
 class PlayerFailed(BridgeError):
-    """Raised when a player's own code raised in a battle, which it forfeits; `__cause__` says what."""
+    """Raised when a player's own code raised in a battle, which it forfeits; see `__cause__`."""
 
 
 class BattleFailed(BridgeError):

@@ -72,7 +72,7 @@ function validateTeam({ Dex, Teams, TeamValidator }, id, text) {
   let team;
   let problems;
   try {
-    team = text === undefined ? null : Teams.import(text);
+    team = text ? Teams.import(text) : null;
     problems = TeamValidator.get(format).validateTeam(team);
   } catch (error) {
     problems = [CRASHED, String(error).slice(0, 1000)];
