@@ -449,17 +449,19 @@ class BattleRoom:
         request, one that is not a line of text.
         """
         journal = self.journal.copy()
-        current = {side.id: side.rqid for side in (self.p1, self.p2)}
+        newest: dict[SideId, int | None] = {"p1": self.p1.rqid, "p2": self.p2.rqid}
+        current = newest.copy()
         for command in self._unanswered:
-            if command.operation in _MOVES:
-                journal.moves.append(_move(command))
-            side, choice = command.fields.get("side", ""), command.fields.get("choice", "")
-            rqid = command.fields.get("rqid", 0)
-            if command.operation == "undo":
-                current[side] = rqid
-            elif command.operation == "choose" and current.get(side) == rqid and _is_line(choice):
+            operation, fields = command.operation, command.fields
+            side, rqid = fields.get("side", ""), fields.get("rqid", 0)
+            if operation == "choose" and current.get(side) == rqid and _is_line(fields["choice"]):
                 current[side] = None
-                journal.moves.append(Move("choose", side, choice))
+                journal.moves.append(Move("choose", side, fields["choice"]))
+            elif operation == "undo" and newest.get(side) == rqid:
+                current[side] = rqid
+                journal.moves.append(_move(command))
+            elif operation in ("forfeit", "tie", "sheets") and _is_line(fields.get("reason", "-")):
+                journal.moves.append(_move(command))
         return journal
 
     def start_as(self, original: BattleRoom) -> None:

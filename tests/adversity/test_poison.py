@@ -172,11 +172,23 @@ async def test_what_node_would_have_refused_is_not_in_the_log(poisonable: Bridge
             room.p1.choose("move 2", rqid=77),
             room.p1.choose("move 3"),
             room.p1.choose("move 4"),
+            room.p1.undo(rqid=77),
+            room.p1.undo(),
+            room.p1.choose("move 1"),
+            room.p1.forfeit(" left.\n>p2 move 2"),
+            room.tie("Enough.\n>p2 move 2"),
+            room.p1.forfeit(" left."),
         )
         await asyncio.gather(*hostile, return_exceptions=True)
         (log,) = poisonable.poison_folder.iterdir()
         journal = Journal.from_input_log(log.read_text("utf-8"))
-        assert journal.moves == [Move("choose", "p2", "fault exit"), Move("choose", "p1", "move 3")]
+        assert journal.moves == [
+            Move("choose", "p2", "fault exit"),
+            Move("choose", "p1", "move 3"),
+            Move("undo", "p1"),
+            Move("choose", "p1", "move 1"),
+            Move("forfeit", "p1", " left."),
+        ]
 
 
 async def test_a_battle_in_whose_hands_controllers_are_killed_again_and_again_is_given_up(
