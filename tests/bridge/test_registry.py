@@ -14,16 +14,18 @@ import psutil
 import pytest
 from structlog.testing import capture_logs
 
-from bridge import BattleRoom, BridgeConfig, ControllerRegistry, Result
+from bridge import BattleRoom, BridgeConfig, ControllerRegistry, Player, Result
 from bridge.errors import (
     BattleRejected,
     BridgeError,
     ControllerDied,
     ControllerUnresponsive,
+    PoolExhausted,
     ProtocolViolation,
     RegistryClosed,
     RoomClosed,
 )
+from bridge.formats import FormatFacts
 from bridge.workload import policies_for
 from tests.conftest import controllers, until
 from tests.recording import Recorder, Recording, record_all
@@ -421,6 +423,211 @@ async def test_a_player_that_is_neither_a_name_nor_a_player_is_refused_and_the_e
     registry = ControllerRegistry(settings)
     with pytest.raises(BattleRejected, match="p2 is a name or a Player, not"):
         await registry.open(FORMAT, p2=player)  # type: ignore[arg-type]
+
+
+# Formats and teams
+
+TEAM = (
+    "Garchomp @ Leftovers\nAbility: Rough Skin\nTera Type: Fire\nEVs: 252 Spe\nJolly Nature\n"
+    "- Earthquake\n"
+)
+PACKED = "Garchomp||Leftovers|RoughSkin|Earthquake|Jolly|,,,,,252|||||,,,,,Fire"
+
+
+async def test_a_format_is_described_once(settings: BridgeConfig) -> None:
+    async with ControllerRegistry(settings) as registry:
+        facts = await asyncio.gather(*(registry.describe_format("[Gen 9] OU") for _ in range(9)))
+        assert (
+            facts
+            == [
+                FormatFacts(
+                    id="gen9ou",
+                    name="[Gen 9] OU",
+                    game_type="singles",
+                    needs_team=True,
+                    best_of=None,
+                    is_ladder=True,
+                    rated=True,
+                    offers_team_sheets=False,
+                    has_team_preview=True,
+                    timer={},
+                )
+            ]
+            * 9
+        )
+        assert await registry.describe_format("[Gen 9] OU") == facts[0]
+        assert registry.trips.total("describe").count == 1
+
+
+async def test_a_format_is_described_with_its_rules(settings: BridgeConfig) -> None:
+    async with ControllerRegistry(settings) as registry:
+        rules = await registry.describe_format("gen9randombattle@@@Blitz,Best of = 3")
+        assert rules.id == "gen9randombattle@@@Blitz,Best of = 3"
+        assert (rules.needs_team, rules.has_team_preview, rules.is_ladder) == (False, False, False)
+        assert rules.best_of == 3
+        assert rules.timer["starting"] == 15
+        doubles = await registry.describe_format("gen9vgc2025regi")
+        assert (doubles.game_type, doubles.offers_team_sheets) == ("doubles", True)
+        assert doubles.timer["timeoutAutoChoose"] is True
+        assert not (await registry.describe_format("gen9unratedrandombattle")).rated
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("gen1nosuchformat", 'Unrecognized format "gen1nosuchformat"'),
+        ("gen9ou@@@No Such Rule", "No Such Rule"),
+        ("gen9freeforallrandombattle", "4 players; rooms have two sides"),
+        ("x" * 3000, "format has 3000 characters"),
+        ("x" * 20_000_000, "20000000 characters are too many for a format"),
+        ("", "format is not a text"),
+        ("\ud800", "cannot be encoded"),
+        (5, "a format is a text, not 5"),
+    ],
+    ids=lambda value: str(value)[:30].encode("ascii", "replace").decode(),
+)
+async def test_what_is_no_format_is_rejected_with_the_reason(
+    settings: BridgeConfig, name: str, complaint: str
+) -> None:
+    async with ControllerRegistry(settings) as registry:
+        for _ in range(2):
+            with pytest.raises(BattleRejected, match=re.escape(complaint)):
+                await registry.describe_format(name)
+            with pytest.raises(BattleRejected, match=re.escape(complaint)):
+                await registry.validate_team(name, TEAM)
+        assert registry.stats()["counters"]["deaths"] == 0
+
+
+async def test_a_team_is_validated_once_and_comes_back_packed(settings: BridgeConfig) -> None:
+    async with ControllerRegistry(settings) as registry:
+        teams = await asyncio.gather(*(registry.validate_team("gen9ou", TEAM) for _ in range(9)))
+        assert teams == [PACKED] * 9
+        assert registry.trips.total("validate").count == 1
+        assert await registry.validate_team("gen9ou", PACKED) == PACKED
+        assert await registry.validate_team("gen9ubers", PACKED) == PACKED
+        assert registry.trips.total("validate").count == 3
+
+
+@pytest.mark.parametrize("team", [None, "", TEAM, "nonsense"])
+async def test_where_the_format_makes_teams_none_is_needed(
+    settings: BridgeConfig, team: str | None
+) -> None:
+    async with ControllerRegistry(settings) as registry:
+        assert await registry.validate_team("gen9randombattle", team) is None
+
+
+async def test_a_team_that_is_not_legal_is_rejected_with_its_problems_one_by_one(
+    settings: BridgeConfig,
+) -> None:
+    illegal = TEAM.replace("Rough Skin", "Wonder Guard").replace("Earthquake", "Spore")
+    async with ControllerRegistry(settings) as registry:
+        for _ in range(2):
+            with pytest.raises(BattleRejected) as rejected:
+                await registry.validate_team("gen9ou", illegal)
+            first, second, *_ = rejected.value.problems
+            assert "Wonder Guard" in first
+            assert "Spore" in second
+        assert registry.trips.total("validate").count == 2
+        with pytest.raises(BattleRejected) as rejected:
+            await registry.open("gen9ou", p1=Player("Red", illegal), p2=Player("Blue", TEAM))
+        assert "Wonder Guard" in rejected.value.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("team", "problem"),
+    [
+        (None, "This format requires you to use your own team."),
+        ("", "This format requires you to use your own team."),
+        ("[]", "You must bring at least 1 Pokémon"),
+        ("x" * 30_000, "Your team is over 25KB. Please use a smaller team."),
+        ("x" * 20_000_000, "20000000 characters are too many for a team"),
+    ],
+    ids=["none", "empty", "nobody", "long", "longer than a frame"],
+)
+async def test_what_is_no_team_is_rejected_in_the_words_of_the_simulator(
+    settings: BridgeConfig, team: str | None, problem: str
+) -> None:
+    async with ControllerRegistry(settings) as registry:
+        with pytest.raises(BattleRejected) as rejected:
+            await registry.validate_team("gen9ou", team)
+        assert problem in rejected.value.problems[0]
+        assert registry.stats()["counters"]["deaths"] == 0
+
+
+async def test_a_team_that_was_validated_before_is_not_validated_again(
+    settings: BridgeConfig,
+) -> None:
+    # Nobody would mark this one; it shows that nobody looks.
+    illegal = TEAM.replace("Rough Skin", "Wonder Guard")
+    red, blue = Player("Red", illegal, is_valid=True), Player("Blue", TEAM)
+    async with ControllerRegistry(settings) as registry:
+        async with await registry.open("gen9ou", p1=red, p2=blue) as room:
+            assert room.journal.p1.team == PACKED.replace("RoughSkin", "WonderGuard")
+            assert room.journal.p2.team == PACKED
+        with pytest.raises(BattleRejected, match="needs a team for p1"):
+            await registry.open("gen9ou", p1=Player("Red", is_valid=True), p2=blue)
+
+
+@pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP])
+async def test_a_question_outlives_the_controller_that_was_asked(
+    settings: BridgeConfig, fault: signal.Signals
+) -> None:
+    async with ControllerRegistry(settings, response_timeout=1.0) as registry:
+        os.kill(registry.stats()["controllers"][0]["pid"], fault)
+        async with asyncio.timeout(30):
+            facts, team = await asyncio.gather(
+                registry.describe_format("gen9ou"), registry.validate_team("gen9ou", TEAM)
+            )
+        assert (facts.id, team) == ("gen9ou", PACKED)
+        assert registry.stats()["counters"]["deaths"] == 1
+
+
+async def test_a_question_is_not_asked_for_ever(settings: BridgeConfig) -> None:
+    patient = settings.replace(open_timeout=0.2, response_timeout=30.0)
+    async with ControllerRegistry(patient) as registry:
+        pid = registry.stats()["controllers"][0]["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        with pytest.raises(PoolExhausted, match=r"no controller answered describe within 0\.2 s"):
+            await registry.describe_format("gen9ou")
+        os.kill(pid, signal.SIGCONT)
+        assert (await registry.describe_format("gen9randombattle")).id == "gen9randombattle"
+
+
+async def test_a_question_that_is_asked_as_the_registry_closes_is_told(
+    settings: BridgeConfig,
+) -> None:
+    registry = ControllerRegistry(settings, response_timeout=30.0)
+    await registry.start()
+    os.kill(registry.stats()["controllers"][0]["pid"], signal.SIGSTOP)
+    asking = asyncio.ensure_future(registry.describe_format("gen9ou"))
+    await asyncio.sleep(0)
+    await registry.close(drain=False)
+    with pytest.raises(RegistryClosed):
+        await asking
+    with pytest.raises(RegistryClosed):
+        await registry.validate_team("gen9ou", TEAM)
+
+
+async def test_a_team_that_breaks_the_validator_is_rejected_and_breaks_nothing_else(
+    settings: BridgeConfig,
+) -> None:
+    breakable = settings.replace(node_arguments=("--require", str(FAULTS / "validator.js")))
+    async with ControllerRegistry(breakable) as registry:
+        with pytest.raises(BattleRejected) as rejected:
+            await registry.validate_team(
+                "gen9ou", PACKED.replace("Garchomp|", "fault throw|Garchomp")
+            )
+        assert rejected.value.problems == (
+            "Your team crashed the validator.",
+            "Error: thrown by a test",
+        )
+        assert registry.stats()["counters"]["deaths"] == 0
+        with pytest.raises(ControllerDied):
+            await registry.validate_team(
+                "gen9ou", PACKED.replace("Garchomp|", "fault exit|Garchomp")
+            )
+        assert registry.stats()["counters"]["deaths"] == 3
+        assert await registry.validate_team("gen9ou", TEAM) == PACKED
 
 
 # Idle rooms

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import itertools
+import json
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -14,10 +15,19 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from bridge import BattleRoom, BridgeConfig, ControllerRegistry, Player, Result
-from bridge.errors import BattleRejected, PoolExhausted, ProtocolViolation, RoomClosed, StaleChoice
-from bridge.journal import Journal
+from bridge import BattleRoom, BridgeConfig, ControllerRegistry, Player, Result, Side, Update
+from bridge.errors import (
+    BattleRejected,
+    ChoiceRejected,
+    PoolExhausted,
+    ProtocolViolation,
+    RoomClosed,
+    StaleChoice,
+)
+from bridge.journal import Journal, Move
+from bridge.random_policy import RandomPolicy
 from bridge.room import RoomState
+from bridge.wire import News
 from bridge.workload import policies_for
 from tests.conftest import until
 from tests.recording import Recorder, Recording, Tape, record
@@ -26,7 +36,12 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 
 FORMAT = "gen1randombattle"
 SEED = 29
+PREVIEW = "gen9bssfactory"
 POISON = Path(__file__).parents[1] / "adversity" / "faults" / "poison.js"
+TRAPPERS = "]".join(
+    f"{name}||Leftovers|Arena Trap|slash,earthquake,sandattack,slash||||||50|"
+    for name in ("Dugtrio", "Diglett", "Trapinch")
+)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", name="registry")
@@ -167,6 +182,354 @@ async def test_only_one_may_wait_for_the_next_update_of_a_side(
         with pytest.raises(RuntimeError, match="already waits"):
             await room.p1.next()
         waiting.cancel()
+
+
+async def test_only_the_last_update_of_a_side_is_the_last(registry: ControllerRegistry) -> None:
+    room = await registry.open(FORMAT, seed=SEED)
+    for side in (room.p1, room.p2):
+        await side.choose("default")
+    await room.p1.forfeit()
+    for side in (room.p1, room.p2):
+        assert [update.is_last async for update in side] == [False, False, True]
+
+
+async def test_a_request_can_be_had_as_text_before_and_after_it_is_decoded(
+    registry: ControllerRegistry,
+) -> None:
+    async with await registry.open("gen9randombattle", seed=SEED, p1="Flabébé 🐉") as room:
+        update = await room.p1.next()
+        assert update is not None
+        text = update.request_text
+        assert text is not None
+        assert json.loads(text) == update.request
+        assert update.request_text == text
+        assert update.request_text == text
+    assert Update(News("|turn|1")).request_text is None
+
+
+async def test_who_is_refused_and_asked_again_is_told_why_with_the_request(
+    registry: ControllerRegistry,
+) -> None:
+    p1, p2 = Player("Red", TRAPPERS), Player("Blue", TRAPPERS)
+    async with await registry.open("gen9customgame", seed=1, p1=p1, p2=p2) as room:
+        for side in (room.p1, room.p2):
+            await side.choose("default")
+        for side in (room.p1, room.p2):
+            assert [(await read(side)).refusal for _ in range(2)] == [None, None]
+        with pytest.raises(ChoiceRejected, match="trapped") as refused:
+            await room.p1.choose("switch 2")
+        again = await read(room.p1)
+        assert again.rqid == room.p1.rqid
+        assert again.refusal == refused.value.message
+        assert again.refusal.startswith("[Unavailable choice] ")
+        # What reveals nothing is refused, but not asked again.
+        with pytest.raises(ChoiceRejected, match="trapped"):
+            await room.p1.choose("switch 2")
+        for side in (room.p1, room.p2):
+            await side.choose("move 1")
+        assert (await read(room.p1)).refusal is None
+        assert (await read(room.p2)).refusal is None
+
+
+async def read(side: Side) -> Update:
+    update = await side.next()
+    assert update is not None
+    return update
+
+
+# Listening
+
+
+class Listener:
+    """Plays a side as soon as it is asked, in the middle of being told."""
+
+    def __init__(self, side: Side, policy: RandomPolicy) -> None:
+        self.tape = Tape()
+        self._side = side
+        self._policy = policy
+        side.listen(self._hear)
+
+    def _hear(self, update: Update) -> None:
+        self.tape.note(update)
+        if update.must_choose and update.request is not None:
+            self._side.choose(self._policy.choose(update.request), rqid=update.rqid)
+
+
+@pytest.mark.parametrize("deaths", [0, 2])
+async def test_who_listens_is_told_the_same_as_who_reads(
+    settings: BridgeConfig, undisturbed: Recording, deaths: int
+) -> None:
+    async with ControllerRegistry(settings) as registry:
+        room = await registry.open(FORMAT, seed=SEED)
+        listeners = [
+            Listener(side, policy)
+            for side, policy in zip((room.p1, room.p2), policies_for(SEED), strict=True)
+        ]
+        for _ in range(deaths):
+            await until(lambda: room.controller is not None)
+            assert room.controller is not None
+            os.kill(room.controller.pid, signal.SIGKILL)
+            await until(lambda: room.controller is None)
+        assert await room.result() == undisturbed.result
+        assert [listener.tape for listener in listeners] == [undisturbed.p1, undisturbed.p2]
+
+
+async def test_who_begins_to_listen_is_handed_what_is_unread(registry: ControllerRegistry) -> None:
+    room = await registry.open(FORMAT, seed=SEED)
+    heard: list[Update] = []
+    await room.p1.choose("default")
+    await room.p2.choose("default")
+    room.p1.listen(heard.append)
+    assert [update.rqid for update in heard] == [1, 3]
+    await room.p2.forfeit()
+    assert [update.is_last for update in heard] == [False, False, True]
+
+
+async def test_a_side_is_read_or_listened_to_by_one(registry: ControllerRegistry) -> None:
+    async with await registry.open(FORMAT, seed=SEED) as room:
+        room.p1.listen(lambda update: None)
+        with pytest.raises(RuntimeError, match="somebody listens"):
+            await room.p1.next()
+        with pytest.raises(RuntimeError, match="already reads"):
+            room.p1.listen(lambda update: None)
+        await room.p2.next()
+        waiting = asyncio.ensure_future(room.p2.next())
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="already reads"):
+            room.p2.listen(lambda update: None)
+        waiting.cancel()
+
+
+async def test_a_listener_that_fails_harms_nobody_and_is_heard_of(
+    registry: ControllerRegistry,
+) -> None:
+    def fail(update: Update) -> None:
+        raise LookupError(f"no answer to {update.rqid}")
+
+    complaints: list[dict[str, Any]] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: complaints.append(context))
+    deaths = registry.stats()["counters"]["deaths"]
+    try:
+        async with await registry.open(FORMAT, seed=SEED) as room:
+            room.p1.listen(fail)
+            await room.p1.choose("default")
+            await room.p2.choose("default")
+    finally:
+        loop.set_exception_handler(None)
+    assert [str(context["exception"]) for context in complaints] == [
+        "no answer to 1",
+        "no answer to 3",
+    ]
+    assert registry.stats()["counters"]["deaths"] == deaths
+
+
+async def test_a_fork_of_a_battle_that_is_listened_to_is_asked_what_is_open(
+    registry: ControllerRegistry,
+) -> None:
+    async with await registry.open(FORMAT, seed=SEED) as room:
+        heard: list[Update] = []
+        room.p1.listen(heard.append)
+        async with await room.fork() as fork:
+            assert (await read(fork.p1)).request == heard[-1].request
+        assert len(heard) == 1
+
+
+# Taking back
+
+
+async def test_a_choice_can_be_taken_back_while_the_other_side_has_not_chosen(
+    registry: ControllerRegistry, undisturbed: Recording
+) -> None:
+    room = await registry.open(FORMAT, seed=SEED)
+    for _ in range(2):
+        rqid = room.p1.rqid
+        await room.p1.choose("move 2")
+        await room.p1.undo()
+        assert room.p1.rqid == rqid
+    assert len(room.journal.moves) == 4
+    assert await Recorder(room, policies_for(SEED)).play() == undisturbed
+    assert Journal.from_input_log(room.journal.input_log()) == room.journal
+
+
+@pytest.mark.parametrize("when", ["before", "while", "after"])
+async def test_what_was_taken_back_stays_so_when_the_controller_dies(
+    settings: BridgeConfig, undisturbed: Recording, when: str
+) -> None:
+    async with ControllerRegistry(settings) as registry:
+        room, recorder = await begun(registry)
+        rqid = room.p1.rqid
+
+        def kill() -> None:
+            assert room.controller is not None
+            os.kill(room.controller.pid, signal.SIGKILL)
+
+        await room.p1.choose("default")
+        if when == "before":
+            kill()
+        undoing = room.p1.undo()
+        if when == "while":
+            kill()
+        await undoing
+        if when == "after":
+            kill()
+            await until(lambda: room.state is RoomState.MOVING)
+        assert room.p1.rqid == rqid
+        assert await recorder.play() == undisturbed
+        assert registry.stats()["counters"]["battles_moved"] == 1
+
+
+async def test_what_was_not_chosen_cannot_be_taken_back(registry: ControllerRegistry) -> None:
+    async with await registry.open(FORMAT, seed=SEED) as room:
+        with pytest.raises(StaleChoice, match="has not answered request 1"):
+            await room.p1.undo()
+        await room.p1.choose("default")
+        with pytest.raises(StaleChoice, match="the current one is 1"):
+            await room.p1.undo(rqid=7)
+        await room.p2.choose("default")
+        with pytest.raises(StaleChoice, match="the current one is 3"):
+            await room.p1.undo(rqid=1)
+        with pytest.raises(StaleChoice, match="has not answered request 3"):
+            await room.p1.undo()
+        assert len(room.journal.moves) == 2
+    with pytest.raises(RoomClosed):
+        await room.p1.undo()
+
+
+async def test_what_the_simulator_keeps_is_not_taken_back(registry: ControllerRegistry) -> None:
+    async with await registry.open("gen9randombattle@@@!Cancel Mod", seed=SEED) as room:
+        await room.p1.choose("default")
+        with pytest.raises(ChoiceRejected, match=r"^\[Invalid choice\] Can't undo: ") as refused:
+            await room.p1.undo()
+        assert not isinstance(refused.value, StaleChoice)
+        assert [move.operation for move in room.journal.moves] == ["choose"]
+        with pytest.raises(StaleChoice, match="already answered"):
+            await room.p1.choose("default")
+
+
+# Ends with a reason
+
+
+@pytest.mark.parametrize("killed", [False, True])
+async def test_who_gives_up_may_say_why(settings: BridgeConfig, killed: bool) -> None:
+    async with ControllerRegistry(settings) as registry:
+        room = await registry.open(FORMAT, seed=SEED, p1="Red")
+        if killed:
+            assert room.controller is not None
+            os.kill(room.controller.pid, signal.SIGKILL)
+        await room.p1.forfeit(" lost due to inactivity.")
+        assert await room.result() == Result("p2", 1, "forfeit")
+        for side in (room.p1, room.p2):
+            *_, update = [update async for update in side]
+            assert update.lines == ["|-message|Red lost due to inactivity.", "|", "|win|Player 2"]
+        assert room.journal.moves == [Move("forfeit", "p1", " lost due to inactivity.")]
+        resumed = await registry.resume(Journal.from_input_log(room.journal.input_log()))
+        assert await resumed.result() == await room.result()
+        assert resumed.journal == room.journal
+
+
+@pytest.mark.parametrize("killed", [False, True])
+async def test_a_battle_can_be_ended_with_no_winner(settings: BridgeConfig, killed: bool) -> None:
+    async with ControllerRegistry(settings) as registry:
+        room, _ = await begun(registry, 2)
+        if killed:
+            assert room.controller is not None
+            os.kill(room.controller.pid, signal.SIGKILL)
+        await room.tie("All players are inactive.")
+        assert await room.result() == Result(None, 3, "tie")
+        for side in (room.p1, room.p2):
+            *_, update = [update async for update in side]
+            assert update.lines == ["|-message|All players are inactive.", "|", "|tie"]
+            assert update.is_last
+        resumed = await registry.resume(Journal.from_input_log(room.journal.input_log()))
+        assert await resumed.result() == await room.result()
+        with pytest.raises(StaleChoice, match="cannot tie"):
+            await room.tie("Once more.")
+
+
+@pytest.mark.parametrize("reason", [" a|b", " a\n|win|Red", "\u2028", "x" * 301, 5])
+async def test_a_reason_is_never_syntax(registry: ControllerRegistry, reason: str) -> None:
+    async with await registry.open(FORMAT, seed=SEED) as room:
+        with pytest.raises(ChoiceRejected, match="reason"):
+            await room.p1.forfeit(reason)
+        with pytest.raises(ChoiceRejected, match="reason"):
+            await room.tie(reason)
+        assert room.journal.moves == []
+        await room.p1.choose("default")
+
+
+# What is shown
+
+
+async def test_team_sheets_are_shown_to_both_and_change_nothing(
+    settings: BridgeConfig,
+) -> None:
+    async with ControllerRegistry(settings) as registry:
+        expected = await record(registry, PREVIEW, SEED)
+        room = await registry.open(PREVIEW, seed=SEED)
+        await room.show_team_sheets()
+        assert room.controller is not None
+        os.kill(room.controller.pid, signal.SIGKILL)
+        recorder = Recorder(room, policies_for(SEED))
+        for side, tape in ((room.p1, recorder.recording.p1), (room.p2, recorder.recording.p2)):
+            first, sheets = await read(side), await read(side)
+            assert [line[:13] for line in sheets.lines] == ["|showteam|p1|", "|showteam|p2|"]
+            assert sheets.rqid is None
+            side._unread.insert(0, first)
+            assert tape.lines == []
+        assert await recorder.play() == expected
+        assert room.journal.moves[0] == Move("sheets", None)
+        assert Journal.from_input_log(room.journal.input_log()) == room.journal
+
+
+async def test_team_sheets_come_before_the_first_turn_or_not_at_all(
+    registry: ControllerRegistry,
+) -> None:
+    async with await registry.open(FORMAT, seed=SEED) as room:
+        with pytest.raises(ChoiceRejected, match="before the first turn"):
+            await room.show_team_sheets()
+        assert room.journal.moves == []
+
+
+@pytest.mark.parametrize("killed", [False, True])
+async def test_a_log_begins_with_who_plays_and_what_for(
+    settings: BridgeConfig, killed: bool
+) -> None:
+    red = Player("Red", avatar="#red", rating=1500)
+    async with ControllerRegistry(settings) as registry:
+        opening = asyncio.ensure_future(
+            registry.open(FORMAT, seed=SEED, p1=red, p2="Blue", rated="Cup battle")
+        )
+        if killed:
+            await asyncio.sleep(0)
+            os.kill(registry.stats()["controllers"][0]["pid"], signal.SIGKILL)
+        async with await opening as room:
+            for side in (room.p1, room.p2):
+                lines = (await read(side)).lines
+                assert "|player|p1|Red|#red|1500" in lines
+                assert "|player|p2|Blue||" in lines
+                assert "|rated|Cup battle" in lines
+            assert room.journal == Journal.from_input_log(room.journal.input_log())
+        assert registry.stats()["counters"]["deaths"] == killed
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"rated": "a|b"},
+        {"rated": 5},
+        {"p1": Player("Red", avatar="a|b")},
+        {"p1": Player("Red", avatar="a\nb")},
+        {"p1": Player("Red", rating="1500")},  # type: ignore[arg-type]
+        {"p1": Player("Red", rating=1e300)},  # type: ignore[arg-type]
+    ],
+    ids=str,
+)
+async def test_what_is_only_shown_is_never_syntax(
+    registry: ControllerRegistry, given: dict[str, Any]
+) -> None:
+    with pytest.raises(BattleRejected, match=r"rated|avatar|rating"):
+        await registry.open(FORMAT, **given)
 
 
 # Closing
