@@ -10,7 +10,7 @@ const { loadSimulator } = require('../lib/simulator');
 /**
  * @typedef {import('../lib/room').SideId} SideId
  * @typedef {Record<SideId, RandomPolicy>} Policies
- * @typedef {{text: string, rqid?: number, request?: any}} Part
+ * @typedef {{text: string, rqid?: number, request?: any, refusal?: string}} Part
  * @typedef {{p1?: Part, p2?: Part, end?: any, teams?: any}} Frame
  */
 

@@ -145,6 +145,53 @@ test('a refusal that reveals a trap asks again, under a new number', () => {
   }
 });
 
+test('a choice that is taken back leaves the battle as it was', () => {
+  const [room, other] = [started(OLD), started(OLD)];
+  told(room);
+  told(other);
+  room.choose('p1', 'move 2', 1);
+  room.undo('p1', 1);
+  assert.equal(room.take(), '');
+  assert.deepEqual(room.seats.p1, other.seats.p1);
+  assert.deepEqual(play(room, policies()), play(other, policies()));
+});
+
+test('a choice that reveals something as it is taken back is asked for anew', () => {
+  const room = started(RANDOM);
+  told(room);
+  const [side] = room.battle.sides;
+  const { active } = /** @type {any} */ (side.activeRequest);
+  active[0].maybeLocked = side.active[0].maybeLocked = true;
+  room.choose('p1', 'move 1', 1);
+  room.undo('p1', 1);
+  const { p1, p2 } = told(room);
+  assert.equal(p2, undefined);
+  assert.deepEqual([p1?.text, p1?.rqid, p1?.request.update], ['', 3, true]);
+  refused(() => room.undo('p1', 3), 'stale', /has not answered/);
+  room.choose('p1', 'move 1', 3);
+});
+
+test('a choice that the simulator keeps stays made', () => {
+  const room = started({ format: 'gen9randombattle@@@!Cancel Mod', team: undefined });
+  told(room);
+  room.choose('p1', 'move 1', 1);
+  refused(() => room.undo('p1', 1), 'invalid', /^\[Invalid choice\] Can't undo: /);
+  refused(() => room.choose('p1', 'move 1', 1), 'stale', /already answered/);
+  room.choose('p2', 'move 1', 2);
+  assert.equal(told(room).p1?.request.update, undefined);
+});
+
+test('the words of a refusal go to who was refused, with the request that follows', () => {
+  const room = started(TRAPS);
+  const frames = play(room, policies());
+  for (const { choice, refused: words, p1, p2 } of frames) {
+    const [own, other] = choice.startsWith('p1') ? [p1, p2] : [p2, p1];
+    assert.equal(own?.refusal, own?.rqid && words ? words : undefined);
+    assert.equal(other?.refusal, undefined);
+  }
+  assert.ok(frames.some(({ p1 }) => p1?.refusal));
+});
+
 test('the open requests can be asked again', () => {
   const room = started(OLD);
   const first = told(room);

@@ -115,15 +115,17 @@ test('a room is named by a text, even by one that objects know', () => {
     assert.deepEqual(run(there, { op: 'close', room }), {});
   }
   for (const room of [undefined, null, 5, '', {}, 'x'.repeat(201)]) {
-    for (const op of ['open', 'choose', 'forfeit', 'close']) refused(there, { ...open('a'), op, room }, 'bad_field', /room/);
+    for (const op of ['open', 'choose', 'undo', 'forfeit', 'tie', 'sheets', 'close']) refused(there, { ...open('a'), op, room }, 'bad_field', /room/);
     refused(there, { op: 'fork', room: 'a', as: room }, 'bad_field', /as/);
   }
 });
 
-test('every command but three needs a room that is there', () => {
+test('every command on a room needs one that is there', () => {
   const there = rooms();
   const fields = { side: 'p1', choice: 'move 1', rqid: 1, as: 'b' };
-  for (const op of ['choose', 'forfeit', 'fork', 'close']) refused(there, { op, room: 'a', ...fields }, 'unknown_room');
+  for (const op of ['choose', 'undo', 'forfeit', 'tie', 'sheets', 'fork', 'close']) {
+    refused(there, { op, room: 'a', ...fields }, 'unknown_room');
+  }
 });
 
 test('the fields of a choice are checked before it is made', () => {
@@ -139,6 +141,118 @@ test('the fields of a choice are checked before it is made', () => {
   refused(there, { op: 'forfeit', room: 'a', side: 'both' }, 'bad_field', /side/);
   assert.equal(there.take('a'), '');
   assert.deepEqual(run(there, choice), {});
+});
+
+test('a choice is taken back, once', () => {
+  const there = rooms();
+  run(there, open('a'));
+  const undo = { op: 'undo', room: 'a', side: 'p1', rqid: 1 };
+  refused(there, undo, 'stale', /has not answered request 1/);
+  run(there, { op: 'choose', room: 'a', side: 'p1', choice: 'move 1', rqid: 1 });
+  refused(there, { ...undo, rqid: 2 }, 'stale', /the current one is 1/);
+  refused(there, { ...undo, rqid: undefined }, 'bad_field', /rqid/);
+  refused(there, { ...undo, side: 'p3' }, 'bad_field', /side/);
+  assert.deepEqual(run(there, undo), {});
+  refused(there, undo, 'stale');
+  assert.deepEqual(run(there, { op: 'choose', room: 'a', side: 'p1', choice: 'move 2', rqid: 1 }), {});
+});
+
+test('a battle ends for a reason, which is no syntax', () => {
+  const there = rooms();
+  for (const room of ['a', 'b', 'c', 'd']) run(there, open(room));
+  const last = (/** @type {Record<string, unknown>} */ command) => run(there, command).p1?.text.split('\n');
+  const forfeit = { op: 'forfeit', room: 'a', side: 'p1' };
+  for (const reason of [5, {}, 'a|b', 'a\n|win|Ash', 'x'.repeat(301)]) {
+    refused(there, { ...forfeit, reason }, 'bad_field', /reason/);
+    refused(there, { op: 'tie', room: 'a', reason }, 'bad_field', /reason/);
+  }
+  assert.deepEqual(last({ ...forfeit, reason: ' left.' }), ['|-message|Ash left.', '|', '|win|Gary']);
+  assert.deepEqual(last({ ...forfeit, room: 'b' }), ['|-message|Ash forfeited.', '|', '|win|Gary']);
+  assert.deepEqual(last({ op: 'tie', room: 'c', reason: 'Enough.' }), ['|-message|Enough.', '|', '|tie']);
+  assert.deepEqual(last({ op: 'tie', room: 'd' }), ['|', '|tie']);
+  assert.equal(there.rooms.size, 0);
+});
+
+test('team sheets are shown before the first turn', () => {
+  const there = rooms();
+  run(there, open('a', { format: 'gen9bssfactory', team: undefined }));
+  const { p1, p2 } = run(there, { op: 'sheets', room: 'a' });
+  assert.match(p1?.text ?? '', /^\|showteam\|p1\|.+\n\|showteam\|p2\|.+$/);
+  assert.deepEqual(p1, p2);
+  run(there, open('b'));
+  refused(there, { op: 'sheets', room: 'b' }, 'invalid', /before the first turn/);
+});
+
+test('a battle says what it is rated as, and who plays', () => {
+  const there = rooms();
+  const battle = open('a');
+  refused(there, { ...battle, rated: 'a|b' }, 'bad_field', /rated/);
+  refused(there, { ...battle, p1: { ...battle.p1, valid: 'yes' } }, 'bad_field', /valid/);
+  const { p2 } = run(there, { ...battle, rated: 'Cup', p1: { ...battle.p1, avatar: 'red', rating: 1500 } });
+  assert.match(p2?.text ?? '', /^\|player\|p1\|Ash\|red\|1500$/m);
+  assert.match(p2?.text ?? '', /^\|rated\|Cup$/m);
+});
+
+test('a format is described', () => {
+  const there = rooms();
+  const { facts } = /** @type {any} */ (run(there, { op: 'describe', format: '[Gen 9] Random Battle' }));
+  assert.deepEqual(facts, {
+    id: 'gen9randombattle',
+    name: '[Gen 9] Random Battle',
+    game_type: 'singles',
+    needs_team: false,
+    best_of: null,
+    is_ladder: true,
+    rated: true,
+    offers_team_sheets: false,
+    has_team_preview: false,
+    timer: {},
+  });
+  refused(there, { op: 'describe', format: 'gen1nosuch' }, 'rejected', /^Unrecognized format "gen1nosuch"$/);
+  refused(there, { op: 'describe', format: 'gen9freeforall' }, 'rejected', /4 players/);
+  refused(there, { op: 'describe' }, 'bad_field', /format/);
+});
+
+test('every format for two players is described as its battles begin', () => {
+  const there = rooms();
+  let previews = 0;
+  for (const { id, team, playerCount } of simulator.Dex.formats.all()) {
+    if (playerCount !== 2) continue;
+    const { facts } = /** @type {any} */ (run(there, { op: 'describe', format: id }));
+    assert.equal(facts.id, id);
+    if (!team) continue;
+    const { p1 } = run(there, open(id, { format: id, team: undefined }));
+    assert.equal(Boolean(p1?.request.teamPreview), facts.has_team_preview, id);
+    previews += facts.has_team_preview;
+  }
+  assert.ok(previews > 3);
+});
+
+test('a team is validated without a battle', () => {
+  const there = rooms();
+  const team = 'Garchomp @ Leftovers\nAbility: Rough Skin\nTera Type: Fire\nEVs: 252 Spe\nJolly Nature\n- Earthquake\n';
+  const validate = { op: 'validate', format: 'gen9ou', team };
+  const packed = 'Garchomp||Leftovers|RoughSkin|Earthquake|Jolly|,,,,,252|||||,,,,,Fire';
+  assert.deepEqual(run(there, validate), { team: packed });
+  assert.deepEqual(run(there, { ...validate, team: packed }), { team: packed });
+  assert.deepEqual(run(there, { ...validate, format: 'gen9randombattle' }), { team: null });
+  assert.deepEqual(run(there, { ...validate, format: 'gen9randombattle', team: null }), { team: null });
+  refused(there, { ...validate, team: undefined }, 'rejected', /^This format requires you to use your own team\.\n/);
+  refused(there, { ...validate, team: '' }, 'rejected', /^This format requires you to use your own team\.\n/);
+  refused(there, { ...validate, team: 5 }, 'rejected', /the team is not a text/);
+  refused(there, { ...validate, team: 'x'.repeat(25_001) }, 'rejected', /25001 characters/);
+  refused(there, { ...validate, team: team.replace('Rough Skin', 'Wonder Guard') }, 'rejected', /Wonder Guard/);
+  refused(there, { ...validate, format: 'gen9nosuch' }, 'rejected', /Unrecognized format/);
+});
+
+test('a team that was validated before is packed, and not validated again', () => {
+  const there = rooms();
+  const illegal = 'Garchomp @ Leftovers\nAbility: Wonder Guard\nJolly Nature\n- Spore\n';
+  const battle = open('a', { format: 'gen9ou', team: illegal });
+  refused(there, { ...battle, p1: { ...battle.p1, valid: true } }, 'rejected', /team of p2 is not legal/);
+  const [p1, p2] = [battle.p1, battle.p2].map((player) => ({ ...player, valid: true }));
+  const { teams } = run(there, { ...battle, p1, p2 });
+  for (const team of teams) assert.match(team, /^Garchomp\|\|Leftovers\|WonderGuard\|Spore\|Jolly\|/);
 });
 
 test('what a refusal reveals can be taken', () => {
@@ -254,7 +368,13 @@ test('a replayed room asks its open requests again if it is told to', () => {
 
 test('a replayed room whose battle is over says so and is gone', () => {
   const there = rooms();
-  const replay = [['choose', 'p1', 'move 1'], ['choose', 'p2', 'move 1'], ['forfeit', 'p1', '']];
+  const replay = [
+    ['choose', 'p1', 'move 2'],
+    ['undo', 'p1', ''],
+    ['choose', 'p1', 'move 1'],
+    ['choose', 'p2', 'move 1'],
+    ['forfeit', 'p1', ' left.'],
+  ];
   const { p1, end } = run(there, { ...open('again'), replay });
   assert.equal(p1, undefined);
   assert.deepEqual(end, { winner: 'p2', turns: 2, reason: 'forfeit' });

@@ -173,12 +173,11 @@ async def test_a_battle_comes_to_the_same_end(settings: BridgeConfig) -> None:
         assert registry.stats()["pool"]["rooms"] == 0
 
 
-async def test_the_tool_of_the_simulator_comes_to_the_same_end(settings: BridgeConfig) -> None:
-    async with ControllerRegistry(settings) as registry:
-        original, result = await played(registry)
+def simulate(original: Journal) -> Finished:
+    """What the simulator's own tool makes of a battle."""
     runtime = find_runtime()
     tool: list[str | Path] = [runtime.node, runtime.simulator / "pokemon-showdown"]
-    finished = subprocess.run(  # noqa: ASYNC221 -- the event loop has nothing else to do
+    finished = subprocess.run(
         [*tool, "simulate-battle", "--skip-build"],
         input=original.input_log(),
         capture_output=True,
@@ -186,6 +185,33 @@ async def test_the_tool_of_the_simulator_comes_to_the_same_end(settings: BridgeC
         timeout=60,
         check=True,
     )
+    return Finished(finished.returncode, finished.stdout, finished.stderr)
+
+
+@pytest.mark.parametrize("ending", [Move("forfeit", "p1", " left."), Move("tie", None, "Enough.")])
+def test_the_tool_of_the_simulator_understands_moves_of_all_kinds(ending: Move) -> None:
+    original = journal(
+        Move("sheets", None),
+        Move("choose", "p1", "team 123456"),
+        Move("undo", "p1"),
+        Move("choose", "p1", "team 654321"),
+        Move("choose", "p2", "default"),
+        *TURN,
+        ending,
+    )
+    original.format, original.rated = "gen9bssfactory", "Cup battle"
+    finished = simulate(original)
+    assert finished.stderr == ""
+    lines = finished.stdout.split("\n")
+    assert "|rated|Cup battle" in lines
+    assert any(line.startswith("|showteam|p2|") for line in lines)
+    assert ("|win|Gary" if ending.operation == "forfeit" else "|tie") in lines
+
+
+async def test_the_tool_of_the_simulator_comes_to_the_same_end(settings: BridgeConfig) -> None:
+    async with ControllerRegistry(settings) as registry:
+        original, result = await played(registry)
+    finished = simulate(original)
     assert finished.stderr == ""
     end = json.loads(finished.stdout.rpartition("\nend\n")[2])
     assert result.winner is not None
