@@ -173,7 +173,11 @@ class LocalClient(SupervisedClient):
         self._connection: Connection | None = None
         self._arrived: deque[tuple[str, str]] = deque()
         super().__init__(*arguments, **named)
-        self._is_near = self.loop is server.loop
+
+    @property
+    def _is_near(self) -> bool:
+        # Not kept: the other thread listens before the constructor has ended in this one.
+        return self.loop is self._server.loop
 
     async def listen(self) -> None:
         """Enters the lobby, which is started if this is its first player."""
@@ -182,6 +186,8 @@ class LocalClient(SupervisedClient):
         except BridgeError as error:
             self.logger.error("%s", error)
             self.lose(error)
+        else:
+            self._take_arrived()
 
     async def log_in(self, split_message: list[str]) -> None:
         """Takes the name: passwords are for servers that others reach too."""
@@ -193,7 +199,7 @@ class LocalClient(SupervisedClient):
         connection, lobby = self._connection, self._server.lobby
         if connection is None or lobby is None or not connection.is_open:
             return
-        if self._is_near:
+        if self.loop is self._server.loop:
             lobby.receive(connection, text)
         else:
             self._server.loop.call_soon_threadsafe(lobby.receive, connection, text)
@@ -207,7 +213,7 @@ class LocalClient(SupervisedClient):
     # On the loop of the lobby
 
     def deliver(self, room: str, text: str) -> None:
-        if self._is_near:
+        if self.loop is self._server.loop:
             self.take(room, text)
             return
         self._arrived.append((room, text))
@@ -227,7 +233,8 @@ class LocalClient(SupervisedClient):
 
     def _take_arrived(self) -> None:
         arrived = self._arrived
-        while arrived:
+        # The greeting may be here before the connection is.
+        while arrived and self._connection is not None:
             # Taken out last: what comes meanwhile, from the other thread, is for this loop too.
             try:
                 self.take(*arrived[0])
