@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import difflib
+import os
 import shlex
 import sys
 from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction
@@ -19,13 +20,23 @@ from ..config import BridgeConfig, load_config
 from ..errors import BridgeError, ConfigError
 from ..runtime import find_node
 from . import logs
+from .access import Access
 from .display import TerminalDisplay, choose_display
-from .server import bind, serve
+from .server import bind, require_token_off_loopback, serve
 
 __all__ = ["Options", "main", "parse"]
 
 _DESCRIPTION: Final = """\
-Keep a pool of warm Pokémon Showdown simulators, and show how it is doing.
+Keep a pool of warm Pokémon Showdown simulators, let scripts play in it, and show how
+it is doing.
+
+Scripts that were written for a local Pokémon Showdown server, such as poke-env's with
+its LocalhostServerConfiguration, play here unchanged:
+
+  ws://localhost:8000/showdown/websocket
+
+Any name is theirs who asks for it first, with any password or none. Other machines are
+let in only with a token: --host 0.0.0.0 --token TOKEN, and ?token=TOKEN in their URL.
 
 On a terminal the status is a live table, elsewhere a log line every few seconds.
 Both go to stderr. The same figures are served over HTTP:
@@ -45,6 +56,8 @@ examples:
   python -m bridge.serve --config config/bridge.yml --port 9000
   python -m bridge.serve --no-turbo                  # the simulator as it comes
   python -m bridge.serve --node-arguments=--heapsnapshot-signal=SIGUSR2  # kill -USR2 PID
+  MAPLE_TOKEN=secret python -m bridge.serve --host 0.0.0.0  # for other machines, which use
+                             # ws://ADDRESS:8000/showdown/websocket?token=secret
   curl -fsS --retry 60 --retry-all-errors http://127.0.0.1:8000/healthz   # waits for it
 """
 _USAGE_ERROR: Final = 2
@@ -67,6 +80,7 @@ class Options:
     host: str
     port: int
     status_interval: float | None
+    access: Access
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,9 +93,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             bind(options.host, options.port) as listener,
             asyncio.Runner(loop_factory=_loop_factory()) as runner,
         ):
+            require_token_off_loopback(listener, options.access.token)
             # The registry looks again; a Node that does not run is to be all that one reads.
             find_node(options.config.node)
-            runner.run(serve(options.config, listener, display))
+            runner.run(serve(options.config, listener, display, options.access))
     except ConfigError as error:
         return _complain(error, _USAGE_ERROR)
     except BridgeError as error:
@@ -105,6 +120,11 @@ def parse(arguments: Sequence[str]) -> Options:
         host=given.host,
         port=given.port,
         status_interval=given.status_interval,
+        access=Access(
+            token=given.token,
+            max_connections=given.max_connections,
+            max_connections_per_address=given.max_connections_per_address,
+        ),
     )
 
 
@@ -128,7 +148,8 @@ def _build_parser() -> ArgumentParser:
     serving.add_argument(
         "--host",
         default="127.0.0.1",
-        help="Address to serve at (default: %(default)s, which other machines cannot reach).",
+        help="Address to serve at (default: %(default)s, which other machines cannot reach; any "
+        "other takes a --token).",
     )
     serving.add_argument(
         "--port",
@@ -137,6 +158,22 @@ def _build_parser() -> ArgumentParser:
         metavar="N",
         help="Port to serve at; 0 for a free one, which the log names. (default: %(default)s)",
     )
+    serving.add_argument(
+        "--token",
+        default=os.environ.get("MAPLE_TOKEN") or None,
+        help="What clients have to know: ?token=TOKEN in a URL, or the header 'Authorization: "
+        "Bearer TOKEN'. Only /healthz answers without. (default: MAPLE_TOKEN in the environment, "
+        "where other users of this machine do not see it, or none)",
+    )
+    for scope, text in (("", "in all"), ("_per_address", "from one address")):
+        name = f"max_connections{scope}"
+        serving.add_argument(
+            _flag(name),
+            type=int,
+            default=getattr(Access(), name),
+            metavar="N",
+            help=f"WebSocket connections {text}. (default: %(default)s)",
+        )
     serving.add_argument(
         "--status-interval",
         type=_seconds,

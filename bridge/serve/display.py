@@ -14,6 +14,7 @@ from rich.text import Text
 
 from ..controller import warmth
 from .figures import Figures
+from .websocket import websocket_url
 
 __all__ = ["Display", "LogDisplay", "TerminalDisplay", "choose_display"]
 
@@ -78,6 +79,9 @@ def summary(figures: Figures) -> dict[str, Any]:
         "turbo": ", ".join(dict.fromkeys(map(_turbo, controllers))),
         "warm": f"{pool['warmth']:.0%}",
         "rooms": pool["rooms"],
+        "users": figures.lobby["users"],
+        "connections": figures.lobby["connections"],
+        "games": figures.lobby["games"],
         "battles": figures.stats["counters"]["battles_ended"],
         "battles_per_s": round(rates.battles_per_s, 1),
         "decisions_per_s": round(rates.decisions_per_s),
@@ -118,7 +122,7 @@ class TerminalDisplay:
     def show(self, figures: Figures) -> None:
         self._figures = figures
         # The lines above the rows, the line below, and one for what is left out.
-        rows = max(1, self._console.height - 8)
+        rows = max(1, self._console.height - 9)
         self._live.update(draw(figures, waiting_for=self._waiting_for, rows=rows), refresh=True)
 
 
@@ -142,7 +146,8 @@ def draw(figures: Figures, *, waiting_for: str, rows: int) -> RenderableType:
     table = _table(controllers[:rows], figures.cpu)
     more = [Text(f" and {left_out} more controllers", style="dim")] if left_out > 0 else []
     way_out = "Ctrl-C again ends it at once" if figures.status == "stopping" else "Ctrl-C ends it"
-    return Group(heading, _work(figures), table, *more, Text(f" {way_out}", style="dim"))
+    lines = (heading, _lobby(figures), _work(figures))
+    return Group(*lines, table, *more, Text(f" {way_out}", style="dim"))
 
 
 def _heading(figures: Figures) -> Text:
@@ -156,6 +161,18 @@ def _heading(figures: Figures) -> Text:
         f"  {pool['ready']}/{pool['size']} controllers",
         f"  {pool['rooms']}/{pool['capacity']} rooms",
         (f"  {uptime}", "dim"),
+        no_wrap=True,
+        overflow="ellipsis",
+    )
+
+
+def _lobby(figures: Figures) -> Text:
+    lobby = figures.lobby
+    return Text.assemble(
+        " ",
+        (websocket_url(figures.url), "underline"),
+        f"  {lobby['connections']:,} connections  {lobby['users']:,} users",
+        f"  {lobby['games']:,} games",
         no_wrap=True,
         overflow="ellipsis",
     )

@@ -1,4 +1,4 @@
-"""The HTTP application: what a service tells whoever asks. Binds no port and starts nothing."""
+"""The HTTP application: figures for whoever asks, and the lobby. Binds no port, starts nothing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import Metric
 from prometheus_client.exposition import choose_encoder
 
-from .metrics import RegistryCollector
+from .access import Access, guard
+from .metrics import LobbyCollector, RegistryCollector
 from .service import Service
+from .websocket import PATH, WebSocketEndpoint, websocket_url
 
 __all__ = ["build_app"]
 
@@ -23,6 +25,8 @@ _INDEX: Final = """\
 <title>Maple</title>
 <h1>Maple</h1>
 <p>A pool of {pool} warm Pokémon Showdown simulators, {status}.</p>
+<p>Scripts for a Pokémon Showdown server play at <code>{websocket}</code>:
+{connections} connections, {users} users, {games} games.</p>
 <ul>
 <li><a href="/healthz">/healthz</a>: 200 when battles can be opened, 503 when not (JSON)
 <li><a href="/metrics">/metrics</a>: counters, gauges and round-trip histograms for Prometheus
@@ -31,10 +35,12 @@ _INDEX: Final = """\
 """
 
 
-def build_app(service: Service) -> web.Application:
+def build_app(service: Service, access: Access | None = None) -> web.Application:
     """The application of a service; whatever else is to be served on its port adds routes to it."""
-    app = web.Application()
+    access = access or Access()
+    app = web.Application(middlewares=[guard(access.token)])
     app.add_routes(_Figures(service).routes())
+    app.add_routes([web.get(PATH, WebSocketEndpoint(service, access).handle, allow_head=False)])
     return app
 
 
@@ -45,6 +51,7 @@ class _Figures:
         self._service = service
         self._metrics = CollectorRegistry()
         self._metrics.register(RegistryCollector(service.registry))
+        self._metrics.register(LobbyCollector(service.lobby))
         ProcessCollector(registry=self._metrics)
 
     def routes(self) -> list[web.RouteDef]:
@@ -57,7 +64,12 @@ class _Figures:
 
     async def _index(self, _request: web.Request) -> web.Response:
         _, health = self._service.health()
-        text = _INDEX.format(pool=health["pool"]["size"], status=health["status"])
+        text = _INDEX.format(
+            pool=health["pool"]["size"],
+            status=health["status"],
+            websocket=websocket_url(self._service.url),
+            **self._service.lobby.stats(),
+        )
         return web.Response(text=text, content_type="text/html")
 
     async def _health(self, _request: web.Request) -> web.Response:

@@ -56,13 +56,17 @@ def measure(before: Look, after: Look) -> Rates:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One look at a service. `cpu` is the load of each process by its pid, in percent of a core."""
+    """One look at a service, of whose lobby `lobby` tells.
+
+    `cpu` is the load of each process by its pid, in percent of a core.
+    """
 
     url: str
     status: str
     stats: dict[str, Any]
     rates: Rates
     cpu: dict[int, float]
+    lobby: dict[str, int]
 
 
 class Gauge:
@@ -80,7 +84,14 @@ class Gauge:
         self._before = look
         stats = look.stats
         cpu = self._read_cpu([controller["pid"] for controller in stats["controllers"]])
-        return Figures(service.url, service.status(stats["pool"]), stats, rates, cpu)
+        return Figures(
+            url=service.url,
+            status=service.status(stats["pool"]),
+            stats=stats,
+            rates=rates,
+            cpu=cpu,
+            lobby=service.lobby.stats(),
+        )
 
     def _read_cpu(self, pids: list[int]) -> dict[int, float]:
         """A process is known from its first look on, but has a load only at its second."""

@@ -1,4 +1,4 @@
-"""The figures of a registry in the words of Prometheus. Counts nothing itself."""
+"""The figures of a registry and its lobby in the words of Prometheus. Counts nothing itself."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from prometheus_client.registry import Collector
 
 from ..controller import warmth
 from ..histogram import Histogram
+from ..lobby import Lobby
 from ..registry import ControllerRegistry
 from ..timing import RoundTrips
 
-__all__ = ["RegistryCollector"]
+__all__ = ["LobbyCollector", "RegistryCollector"]
 
 _NANOSECONDS: Final = 1_000_000_000
 _BUCKETS: Final = [
@@ -46,6 +47,11 @@ _POOL: Final = {
     "rooms_moving": ("moving", "Open battles that wait for another controller."),
     "rooms_waiting": ("waiting", "Calls of open that wait for a place."),
     "rooms_capacity": ("capacity", "Battles that can be open at a time."),
+}
+_LOBBY: Final = {
+    "lobby_connections": ("connections", "Clients that are connected."),
+    "lobby_users": ("users", "Users with a name, connected or missed by a game."),
+    "lobby_games": ("games", "Games that users play."),
 }
 _TRAFFIC: Final = {
     "frames": ("Frames that went over the pipes.", {"out": "commands", "in": "frames"}),
@@ -87,6 +93,21 @@ class RegistryCollector(Collector):
         yield from _traffic(stats["traffic"])
         yield from _controllers(stats["controllers"])
         yield from _round_trips(self._registry.trips)
+
+
+class LobbyCollector(Collector):
+    """Makes metrics of what a lobby says when it is asked."""
+
+    def __init__(self, lobby: Lobby) -> None:
+        self._lobby = lobby
+
+    def collect(self) -> Iterator[Metric]:
+        stats = self._lobby.stats()
+        for name, (key, text) in _LOBBY.items():
+            yield GaugeMetricFamily(f"maple_{name}", text, stats[key])
+        yield CounterMetricFamily(
+            "maple_lobby_connected", "Clients that have connected so far.", stats["connected"]
+        )
 
 
 def _recycled(recycled: dict[str, int]) -> Metric:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import ipaddress
 import os
 import socket
 import threading
@@ -14,15 +15,17 @@ import structlog
 from aiohttp import web
 
 from ..config import BridgeConfig
-from ..errors import BridgeError
+from ..errors import BridgeError, ConfigError
 from ..registry import ControllerRegistry
+from .access import Access
 from .display import Display
 from .endpoints import build_app
 from .figures import Gauge
 from .service import Phase, Service
 from .signals import EndSignals
+from .websocket import websocket_url
 
-__all__ = ["CannotBind", "bind", "serve"]
+__all__ = ["CannotBind", "bind", "require_token_off_loopback", "serve"]
 
 log = structlog.get_logger("bridge.serve")
 
@@ -54,6 +57,16 @@ def bind(host: str, port: int) -> socket.socket:
         raise CannotBind(reason) from None
 
 
+def require_token_off_loopback(listener: socket.socket, token: str | None) -> None:
+    """Raises `ConfigError` if other machines could open battles without a word."""
+    host = listener.getsockname()[0]
+    if token is None and not ipaddress.ip_address(host).is_loopback:
+        raise ConfigError(
+            f"other machines can reach {host}, so it takes a --token that they have to know (or "
+            "MAPLE_TOKEN in the environment); without one, leave --host out"
+        )
+
+
 def url_of(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return (
@@ -61,32 +74,41 @@ def url_of(listener: socket.socket) -> str:
     )
 
 
-async def serve(config: BridgeConfig, listener: socket.socket, display: Display) -> None:
+async def serve(
+    config: BridgeConfig, listener: socket.socket, display: Display, access: Access
+) -> None:
     """Serves a pool until a signal ends it; raises what makes that impossible.
 
     The endpoints answer from the first moment, so that whoever waits for the pool sees it come up.
     """
     signals = EndSignals(before_forced_end=display.close)
     service = Service(ControllerRegistry(config), url_of(listener))
-    runner = web.AppRunner(build_app(service), access_log=None, shutdown_timeout=_LAST_ANSWERS)
+    runner = web.AppRunner(
+        build_app(service, access), access_log=None, shutdown_timeout=_LAST_ANSWERS
+    )
     await runner.setup()
     display.open()
+    reason = "the server is stopping"
     keeping = asyncio.create_task(_keep_up(service, display, signals))
     showing = asyncio.create_task(_show(service, display))
     ending = asyncio.create_task(signals.wait())
     try:
         await web.SockSite(runner, listener).start()
-        log.info("listening", url=service.url)
+        log.info("listening", url=service.url, websocket=websocket_url(service.url))
         done, _ = await asyncio.wait(
             (keeping, showing, ending), return_when=asyncio.FIRST_COMPLETED
         )
         for task in done:
             task.result()
         log.info("stopping", rooms=service.registry.stats(round_trips=False)["pool"]["rooms"])
+    except BridgeError as error:
+        reason = f"the server failed: {error}"
+        raise
     finally:
         service.become(Phase.STOPPING)
         await _cancel(keeping, ending)
         await service.registry.close()
+        await service.lobby.close(reason)
         await _cancel(showing)
         await runner.cleanup()
         display.close()

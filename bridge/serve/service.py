@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import platform
 from typing import Any, Final
 
+from ..lobby import Lobby
 from ..machine import package_version
 from ..registry import ControllerRegistry
 
@@ -29,20 +31,27 @@ _TRANSITIONS: Final = {
 
 
 class Service:
-    """A registry, the address it is served at, and the phase of its life."""
+    """A registry and its lobby, the address they are served at, and the phase of its life."""
 
-    def __init__(self, registry: ControllerRegistry, url: str) -> None:
+    def __init__(self, registry: ControllerRegistry, url: str, lobby: Lobby | None = None) -> None:
         self.registry = registry
+        self.lobby = lobby or Lobby(registry)
         self.url = url
         self.phase = Phase.STARTING
+        self._started = asyncio.Event()
 
     def __repr__(self) -> str:
-        return f"<Service: {self.phase.value} at {self.url}, {self.registry!r}>"
+        return f"<Service: {self.phase.value} at {self.url}, {self.registry!r}, {self.lobby!r}>"
 
     def become(self, phase: Phase) -> None:
         if phase not in _TRANSITIONS[self.phase]:
             raise AssertionError(f"a service cannot go from {self.phase} to {phase}")
         self.phase = phase
+        self._started.set()
+
+    async def started(self) -> None:
+        """Waits until battles can be opened, or until none will be."""
+        await self._started.wait()
 
     def health(self) -> tuple[bool, dict[str, Any]]:
         """Whether a battle could be opened now, and plain data that says why."""
@@ -57,11 +66,12 @@ class Service:
         return "ready" if pool["ready"] else "recovering"
 
     def report(self) -> dict[str, Any]:
-        """All there is to know, as plain data: the figures of the registry, settings, versions."""
+        """All there is to know, as plain data: registry, lobby, settings and versions."""
         stats = self.registry.stats()
         return {
             "status": self.status(stats["pool"]),
             **stats,
+            "lobby": self.lobby.stats(),
             "config": self.registry.config.describe(),
             "versions": self._versions(stats),
         }

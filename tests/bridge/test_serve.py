@@ -37,6 +37,7 @@ from bridge import BridgeConfig, ControllerRegistry
 from bridge.errors import ConfigError
 from bridge.histogram import Histogram
 from bridge.runtime import find_node
+from bridge.serve.access import Access
 from bridge.serve.command_line import parse
 from bridge.serve.display import draw, summary
 from bridge.serve.figures import Figures, Look, Rates, look_at, measure
@@ -187,7 +188,8 @@ def test_stats_are_those_of_the_registry_with_settings_and_versions(served: str)
     assert (status, content_type) == (200, "application/json")
     stats = json.loads(text)
     registry = {"uptime", "pool", "controllers", "counters", "traffic", "round_trips"}
-    assert stats.keys() >= registry | {"status", "config", "versions"}
+    assert stats.keys() >= registry | {"status", "lobby", "config", "versions"}
+    assert stats["lobby"] == {"connections": 0, "users": 0, "games": 0, "connected": 0}
     assert stats["status"] == "ready"
     assert stats["config"].keys() == {field.name for field in fields(BridgeConfig)}
     assert stats["config"]["rooms_per_controller"] == 7
@@ -215,6 +217,8 @@ def test_metrics_are_what_prometheus_reads(served: str) -> None:
     assert samples["maple_rooms",] == samples["maple_battles_total",] == 0
     assert samples["maple_controller_starts_total",] == 1
     assert samples["maple_controller_deaths_total",] == 0
+    assert samples["maple_lobby_connections",] == samples["maple_lobby_users",] == 0
+    assert samples["maple_lobby_games",] == samples["maple_lobby_connected_total",] == 0
     assert samples["maple_frames_total", "in"] >= 1
     assert samples["maple_bytes_total", "in"] > 50
     assert samples["process_resident_memory_bytes",] > 1e6
@@ -234,6 +238,7 @@ def test_the_index_links_to_everything(served: str) -> None:
     assert (status, content_type) == (200, "text/html; charset=utf-8")
     links = re.findall(r'href="([^"]+)"', text)
     assert links == ["/healthz", "/metrics", "/api/stats"]
+    assert f"ws{served.removeprefix('http')}/showdown/websocket" in text
     assert [get(served + link)[0] for link in links] == [200, 200, 200]
     assert get(f"{served}/nowhere")[0] == 404
 
@@ -470,6 +475,12 @@ def test_a_host_that_cannot_be_had_fails_in_one_line(start: Start, host: str, re
     assert line.startswith(reason)
 
 
+def test_other_machines_are_not_let_in_without_a_token(start: Start) -> None:
+    status, line = complaint(start(*QUICK, "--host", "0.0.0.0", MAPLE_TOKEN=""))
+    assert status == 2
+    assert line.startswith("error: other machines can reach 0.0.0.0, so it takes a --token")
+
+
 @pytest.mark.parametrize("node", ["/bin/false", "/no/such/node"])
 def test_a_broken_node_fails_in_one_line(start: Start, node: str) -> None:
     status, line = complaint(start(*QUICK, "--node", node))
@@ -533,6 +544,9 @@ def test_a_wrong_command_line_fails_in_one_line(
         (["--status-interval", "0"], "0 is not a time"),
         (["--status-interval", "nan"], "nan is not a time"),
         (["--open-timeout", "inf"], "open_timeout is inf"),
+        (["--token", ""], "the token is empty"),
+        (["--max-connections", "0"], "max_connections is 0"),
+        (["--max-connections-per-address", "-1"], "max_connections_per_address is -1"),
         (["--config", "/no/such/file"], "cannot read /no/such/file"),
     ],
 )
@@ -550,6 +564,18 @@ def test_it_serves_on_loopback_at_port_8000_unless_told_otherwise() -> None:
     assert parse(["--cache-folder", "here"]).config.cache_folder == Path("here")
     elsewhere = parse(["--host", "::1", "--port", "9000"])
     assert (elsewhere.host, elsewhere.port) == ("::1", 9000)
+
+
+def test_a_token_comes_from_the_command_line_or_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("MAPLE_TOKEN", raising=False)
+    assert parse([]).access == Access(None, 2048, 1024)
+    monkeypatch.setenv("MAPLE_TOKEN", "secret")
+    assert parse([]).access.token == "secret"
+    options = parse(["--token", "other", "--max-connections", "2"])
+    assert (options.access.token, options.access.max_connections) == ("other", 2)
+    assert "other" not in repr(options)
 
 
 def test_every_setting_has_an_option_that_wins_over_the_file(tmp_path: Path) -> None:
@@ -597,7 +623,7 @@ def test_help_explains_every_setting_and_gives_examples(capsys: pytest.CaptureFi
     text = capsys.readouterr().out
     for setting in fields(BridgeConfig):
         assert f"--{setting.name.replace('_', '-')}" in text
-    for part in ("examples:", "/healthz", "Ctrl-C", "--port", "--config FILE"):
+    for part in ("examples:", "/healthz", "Ctrl-C", "--port", "--config FILE", "--token TOKEN"):
         assert part in text
 
 
@@ -710,32 +736,36 @@ async def test_a_look_at_a_registry_does_not_change_afterwards(settings: BridgeC
 def test_the_table_fits_the_terminal(width: int) -> None:
     stats = stats_with(uptime=86_400.0, battles=1, decisions=1)
     rates = Rates(123.4, 15_678.9, 2_345_678, 123_456_789)
-    figures = Figures("http://127.0.0.1:8000", "ready", stats, rates, {1_000_000: 99.6})
+    lobby = {"connections": 1200, "users": 1000, "games": 500, "connected": 2000}
+    figures = Figures("http://127.0.0.1:8000", "ready", stats, rates, {1_000_000: 99.6}, lobby)
     console = Console(width=width, file=io.StringIO(), record=True)
     console.print(draw(figures, waiting_for="", rows=16))
     lines = [line.rstrip() for line in console.export_text().splitlines()]
-    assert len(lines) == 22
+    assert len(lines) == 23
     assert max(map(len, lines)) <= width
     assert "20/20 controllers  640/10240 rooms" in lines[0]
-    assert "123.4 battles/s  15,679 decisions/s  round trip p50 2.35 ms p99 123 ms" in lines[1]
-    assert lines[2].split() == [
+    assert "ws://127.0.0.1:8000/showdown/websocket  1,200 connections  1,000 users" in lines[1]
+    assert "123.4 battles/s  15,679 decisions/s  round trip p50 2.35 ms p99 123 ms" in lines[2]
+    assert lines[3].split() == [
         *("pid", "state", "turbo", "warm", "rooms", "battles", "memory", "cpu", "age")
     ]
-    assert lines[4].split()[:6] == ["1000000", "ready", "yes", "50%", "32", "19,000"]
-    assert "1,500 MB   100 %   23:53:20" in lines[4]
-    assert lines[20] == " and 4 more controllers"
+    assert lines[5].split()[:6] == ["1000000", "ready", "yes", "50%", "32", "19,000"]
+    assert "1,500 MB   100 %   23:53:20" in lines[5]
+    assert lines[21] == " and 4 more controllers"
 
 
 def test_a_status_line_has_no_percentiles_when_nothing_was_measured() -> None:
     stats = stats_with(uptime=1.0, battles=0, decisions=0)
-    idle = summary(Figures("", "ready", stats, Rates(), {}))
-    busy = summary(Figures("", "ready", stats, Rates(1.0, 2.0, 1_500_000, 2_000_000), {}))
+    lobby = {"connections": 4, "users": 3, "games": 2, "connected": 5}
+    idle = summary(Figures("", "ready", stats, Rates(), {}, lobby))
+    busy = summary(Figures("", "ready", stats, Rates(1.0, 2.0, 1_500_000, 2_000_000), {}, lobby))
+    assert (idle["connections"], idle["users"], idle["games"]) == (4, 3, 2)
     assert busy.keys() - idle.keys() == {"p50_ms", "p99_ms"}
     assert (busy["p50_ms"], busy["node_memory_mb"]) == (1.5, 30_000)
     assert (busy["turbo"], busy["warm"]) == ("yes", "50%")
     stats["controllers"][0] |= {"left": ["stats: it is not as turbo knows it"]}
     stats["controllers"][1] |= {"turbo": False}
-    mixed = summary(Figures("", "ready", stats, Rates(), {}))
+    mixed = summary(Figures("", "ready", stats, Rates(), {}, lobby))
     assert mixed["turbo"] == "in part, no, yes"
 
 
