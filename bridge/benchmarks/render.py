@@ -56,6 +56,12 @@ def _explanation(outcome: Outcome) -> str:
         f"pool of {plan.pool} with {plan.rooms} battles in flight; "
         f"{'turbo' if plan.turbo else 'vanilla'} but for rows that say otherwise"
     )
+    for row in ("poke_env_local", "poke_env_serve"):
+        if best := outcome.notes.get(row):
+            text += (
+                f"\n{row}: the best of all settings tried is a pool of {best['pool']} and "
+                f"{best['concurrency']} battles in flight"
+            )
     if best := outcome.notes.get("showdown_websocket"):
         text += (
             f"\nshowdown_websocket: the best of all settings tried is "

@@ -15,8 +15,15 @@ from ..machine import cpu_count
 from ..runtime import Runtime
 from ..workload import Workload
 from .child import Child
+from .maple_server import MapleServer
 from .sample import Sample, together
-from .showdown_server import ServerSettings, ShowdownServer, measure_showdown, play_in_own_process
+from .showdown_server import (
+    Place,
+    ServerSettings,
+    ShowdownServer,
+    measure_showdown,
+    play_in_own_process,
+)
 from .workers import WARM_UP_SEED, battle_specs, describe_runtime
 
 __all__ = [
@@ -69,6 +76,7 @@ class Plan:
     simulator_processes: tuple[int, ...]
     concurrencies: tuple[int, ...]
     search_battles: int
+    resets: int
     simulator_repeats: int
     simulator_battles: int
     simulator_warmup: int
@@ -91,6 +99,7 @@ FULL = Plan(
     simulator_processes=(1, 2, 4),
     concurrencies=(20, 50, 100),
     search_battles=60,
+    resets=100,
     simulator_repeats=11,
     simulator_battles=20,
     simulator_warmup=400,
@@ -108,6 +117,7 @@ QUICK = Plan(
     simulator_processes=(1, 2, 4),
     concurrencies=(20, 50),
     search_battles=30,
+    resets=40,
     simulator_repeats=3,
     simulator_battles=10,
     simulator_warmup=200,
@@ -302,6 +312,96 @@ def start_showdown_websocket(runtime: Runtime, plan: Plan) -> Iterator[Source]:
         yield Source(lambda _number: {row: play(battles)}, notes={row: found})
 
 
+def players_command(**where: Any) -> list[str]:
+    """The worker that plays with poke-env, in process or on a server."""
+    return [sys.executable, "-m", "bridge.benchmarks.poke_env_players", json.dumps(where)]
+
+
+@contextmanager
+def start_poke_env_local(_runtime: Runtime, plan: Plan) -> Iterator[Source]:
+    """poke-env's RandomPlayers in process, at their best settings."""
+    row = "poke_env_local"
+
+    def play(child: Child, battles: int, concurrency: int) -> Sample:
+        fields = {"battles": battles, "concurrency": concurrency, "format": plan.format}
+        [answer] = child.order(**fields)
+        return Sample(**answer)
+
+    def start(pool: int, stack: ExitStack) -> Child:
+        child = stack.enter_context(Child(players_command(pool=pool, turbo=plan.turbo)))
+        child.read()
+        return child
+
+    tried: list[tuple[float, int, int]] = []
+    for pool in range(1, plan.pool + 1):
+        with ExitStack() as stack:
+            child = start(pool, stack)
+            play(child, plan.search_battles * pool, plan.search_battles)
+            for concurrency in plan.concurrencies:
+                trial = play(child, max(plan.search_battles, 2 * concurrency), concurrency)
+                tried.append((trial.battles_per_s, pool, concurrency))
+    _, pool, concurrency = max(tried)
+    with ExitStack() as stack:
+        child = start(pool, stack)
+        play(child, plan.warmup * pool, concurrency)
+
+        def sample(_number: int) -> dict[str, Sample]:
+            play(child, plan.lead_in * pool, concurrency)
+            return {row: play(child, max(plan.battles, 2 * concurrency), concurrency)}
+
+        yield Source(sample, notes={row: {"pool": pool, "concurrency": concurrency}})
+
+
+@contextmanager
+def start_poke_env_serve(_runtime: Runtime, plan: Plan) -> Iterator[Source]:
+    """poke-env's RandomPlayers over WebSocket on our own server, at its best settings."""
+    row = "poke_env_serve"
+
+    def play(server: Place, battles: int, warmup: int, concurrency: int) -> Sample:
+        return play_in_own_process(
+            server, battles=battles, warmup=warmup, concurrency=concurrency, format=plan.format
+        )
+
+    tried: list[tuple[float, int, int]] = []
+    for pool in range(1, plan.pool + 1):
+        with MapleServer(pool, turbo=plan.turbo) as server:
+            for concurrency in plan.concurrencies:
+                battles = max(plan.search_battles, 2 * concurrency)
+                sample = play(server, battles, plan.search_battles, concurrency)
+                tried.append((sample.battles_per_s, pool, concurrency))
+    _, pool, concurrency = max(tried)
+    with MapleServer(pool, turbo=plan.turbo) as server:
+        play(server, plan.warmup * pool, 0, concurrency)
+        battles = max(plan.battles, 2 * concurrency)
+        yield Source(
+            lambda _number: {row: play(server, battles, plan.lead_in * pool, concurrency)},
+            notes={row: {"pool": pool, "concurrency": concurrency}},
+        )
+
+
+@contextmanager
+def start_resets(
+    runtime: Runtime, plan: Plan, row: str = "resets_local", *, on_showdown: bool = False
+) -> Iterator[Source]:
+    """Resets of poke-env's SinglesEnv: in process, or on a real Showdown server."""
+    with ExitStack() as stack:
+        if on_showdown:
+            settings = ServerSettings(simulator_processes=1)
+            server = stack.enter_context(ShowdownServer(runtime.simulator, runtime.node, settings))
+            command = players_command(url=server.websocket_url, server_pid=server.pid)
+        else:
+            command = players_command(pool=1, turbo=plan.turbo)
+        child = stack.enter_context(Child(command))
+        child.read()
+
+        def sample(_number: int) -> dict[str, Sample]:
+            [answer] = child.order(resets=plan.resets)
+            return {row: Sample(**answer)}
+
+        sample(0)
+        yield Source(sample)
+
+
 @dataclass(frozen=True, slots=True)
 class RowSpec:
     """A row by its fixed name: what it is, and where its samples come from.
@@ -415,6 +515,14 @@ ROWS: dict[str, RowSpec] = {
     ),
     "process_per_battle": RowSpec("a vanilla Node process per battle", start_process_per_battle),
     "showdown_websocket": RowSpec("poke-env on a Showdown server", start_showdown_websocket),
+    "poke_env_local": RowSpec("poke-env in process", start_poke_env_local),
+    "poke_env_serve": RowSpec("poke-env on bridge.serve", start_poke_env_serve),
+    "resets_showdown": RowSpec(
+        "resets of SinglesEnv on a Showdown server",
+        partial(start_resets, row="resets_showdown", on_showdown=True),
+        "resets",
+    ),
+    "resets_local": RowSpec("resets of SinglesEnv in process", start_resets, "resets"),
     "pool_timed": RowSpec("the pool in step, timing on", start_timing, "timing", "fine_repeats"),
     "pool_untimed": RowSpec("the pool in step, timing off", start_timing, "timing", "fine_repeats"),
     "pool_timed_vanilla": RowSpec(

@@ -80,8 +80,18 @@ TARGETS = (
     _cpu("pool", "limit_per_core"),
     _speed("pool_vanilla", "showdown_websocket", limit=2.0),
     _speed("pool", "showdown_websocket"),
+    _speed("poke_env_local", "showdown_websocket", limit=3.0),
+    _speed("poke_env_serve", "showdown_websocket", limit=1.5),
     _speed("pool_vanilla", "process_per_battle", limit=10.0),
     _speed("pool", "process_per_battle"),
+    Target(
+        text="resets/s of SinglesEnv, resets_local / resets_showdown",
+        above="resets_local",
+        below="resets_showdown",
+        figure=lambda sample: sample.battles_per_s,
+        limit=3.0,
+        at_least=True,
+    ),
     _cpu("pool_timed_vanilla", "pool_untimed_vanilla", limit=1.01),
     _cpu("pool_timed", "pool_untimed"),
     Target(

@@ -24,7 +24,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import psutil
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BaselineFailed",
+    "Place",
     "ServerSettings",
     "ShowdownServer",
     "Trial",
@@ -378,8 +379,18 @@ async def _while_connected(work: Coroutine[Any, Any, None], *players: Player) ->
     await task
 
 
+class Place(Protocol):
+    """A server of battles that is a session of its own."""
+
+    @property
+    def websocket_url(self) -> str: ...
+
+    @property
+    def pid(self) -> int: ...
+
+
 def play_in_own_process(
-    server: ShowdownServer,
+    server: Place,
     *,
     battles: int,
     concurrency: int,

@@ -268,7 +268,8 @@ class Matchmaker:
 
 
 def _seat(ready: Ready) -> Player:
-    return Player(ready.user.name, ready.team, avatar=ready.user.avatar)
+    user, team = ready.user, ready.team
+    return Player(user.name, team, avatar=user.avatar, is_valid=team is not None)
 
 
 def _offer(format: str) -> str:
