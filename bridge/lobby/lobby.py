@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from ..errors import BattleRejected, BridgeError, ConfigError
+from ..errors import BridgeError, ConfigError, StaleChoice
 from ..registry import ControllerRegistry
 from ..seeds import Seed
 from .commands import Saying, obey
@@ -228,7 +228,10 @@ class Lobby:
         self._tasks.discard(task)
         if task.cancelled() or (error := task.exception()) is None:
             return
-        if isinstance(error, BattleRejected | BridgeError):
+        if isinstance(error, StaleChoice):
+            # Both gave up at once, say: nobody needs to be told that a battle has ended.
+            return
+        if isinstance(error, BridgeError):
             log.info("a command of a client was refused", cause=str(error))
         else:
             log.error("a command of a client failed", exc_info=error)

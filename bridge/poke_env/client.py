@@ -193,7 +193,8 @@ class LocalClient(SupervisedClient):
         """Takes the name: passwords are for servers that others reach too."""
         await self.send_message(f"/trn {self.username},0,")
         if self._avatar is not None:
-            await self.change_avatar(self._avatar)
+            # At once, and not when it is logged in: a battle could begin without it in between.
+            await self.send_message(f"/avatar {self._avatar}")
 
     def _send(self, text: str) -> None:
         connection, lobby = self._connection, self._server.lobby
