@@ -16,11 +16,7 @@ import struct
 import subprocess
 import sys
 import termios
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -44,72 +40,27 @@ from bridge.serve.figures import Figures, Look, Rates, look_at, measure
 from bridge.serve.metrics import RegistryCollector
 from bridge.serve.signals import EndSignals
 from bridge.workload import Workload, play_battles
+from tests.serving import (
+    PATIENCE,
+    QUICK,
+    REPOSITORY,
+    SERVE,
+    Server,
+    Start,
+    get,
+    node_that,
+    servers,
+    still_there,
+)
 
 pytestmark = pytest.mark.timeout(60)
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 NODE_SIDE = REPOSITORY / "node"
-SERVE = (sys.executable, "-m", "bridge.serve")
-QUICK = ("--port", "0", "--pool", "1", "--warmup-battles", "0")
-PATIENCE = 20.0
-
-
-class Server:
-    """A server in a process of its own, and what it has logged."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
-        self.log: list[str] = []
-
-    def wait_for(self, event: str) -> str:
-        """Reads the log up to the line that has `event` in it, and returns that line."""
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self.log.append(line.rstrip("\n"))
-            if event in line:
-                return self.log[-1]
-        raise AssertionError(f"ended without {event!r}: {self.log}")
-
-    def url(self) -> str:
-        found = re.search(r"url=(http://\S+)", self.wait_for("event=listening"))
-        assert found is not None
-        return found[1]
-
-    def children(self) -> list[psutil.Process]:
-        """The processes it has started, of which there will be one."""
-        while not (found := psutil.Process(self.process.pid).children(recursive=True)):
-            time.sleep(0.01)
-        return found
-
-    def finish(self) -> int:
-        """Waits for the end and reads the rest of the log."""
-        assert self.process.stderr is not None
-        self.log += self.process.stderr.read().splitlines()
-        return self.process.wait(PATIENCE)
-
-
-Start = Callable[..., Server]
 
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Starts servers, and ends those that a failed test has left."""
-    with ExitStack() as stack:
-
-        def start(*arguments: str, command: Sequence[str] = SERVE, **environment: str) -> Server:
-            process = subprocess.Popen(
-                [*command, *arguments],
-                cwd=REPOSITORY,
-                env=os.environ | environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            stack.enter_context(process)
-            stack.callback(process.kill)
-            return Server(process)
-
+    with servers() as start:
         yield start
 
 
@@ -128,40 +79,6 @@ def served() -> Iterator[str]:
         finally:
             process.terminate()
             server.finish()
-
-
-def get(url: str, accept: str = "*/*") -> tuple[int, str, str]:
-    """Status, content type and text of a page."""
-    request = urllib.request.Request(url, headers={"Accept": accept})
-    try:
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-            return answer.status, answer.headers["Content-Type"], answer.read().decode()
-    except urllib.error.HTTPError as refusal:
-        with refusal:
-            return refusal.code, refusal.headers["Content-Type"], refusal.read().decode()
-
-
-def still_there(processes: Sequence[psutil.Process], seconds: float) -> list[psutil.Process]:
-    """Those that run on after so many seconds; who only waits to be reaped does not run."""
-
-    def running(process: psutil.Process) -> bool:
-        try:
-            return bool(process.status() != psutil.STATUS_ZOMBIE)
-        except psutil.NoSuchProcess:
-            return False
-
-    deadline = time.monotonic() + seconds
-    while (left := [each for each in processes if running(each)]) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return left
-
-
-def node_that(path: Path, instead: str) -> str:
-    """A Node that answers with its version, and does something else as a controller."""
-    node = find_node().path
-    path.write_text(f'#!/bin/sh\n[ "$1" = -p ] && exec "{node}" "$@"\n{instead}\n')
-    path.chmod(0o755)
-    return str(path)
 
 
 # Endpoints
