@@ -118,6 +118,8 @@ class Battle:
         self._host.add_game(self, self.users)
         for seat in self._seats:
             self._tell(seat, self._opening())
+        if "blitz" in self.facts.id:
+            self.start_timer()
         for seat in self._seats:
             seat.side.listen(self._listener(seat))
         self._host.spawn(self._watch())

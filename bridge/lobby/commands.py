@@ -185,7 +185,12 @@ def _message(lobby: Lobby, user: User, saying: Saying) -> None:
 
 def _send_elsewhere(lobby: Lobby, user: User, saying: Saying) -> None:
     room, _, text = saying.target.partition(",")
-    lobby.say(saying.connection, room.strip(), text.strip())
+    text = text.strip()
+    if text.lower().startswith("/msgroom"):
+        # One inside the other, thousands of them fit into a message.
+        saying.complain("A message to a room cannot send another one.")
+        return
+    lobby.say(saying.connection, room.strip(), text)
 
 
 def _join(lobby: Lobby, user: User, saying: Saying) -> None:
