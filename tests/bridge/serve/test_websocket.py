@@ -247,20 +247,17 @@ async def test_battles_may_end_before_clients_are_told_to_go(
     url = server.url()
     server.wait_for("event=ready")
     children = server.children()
-    async with Client(url, "one", plays=False) as one, Client(url, "two", plays=False) as two:
-        for client in (one, two):
-            await client.say("|/search gen1randombattle")
-        rooms = [(await each.hear_until("|request|{")).partition("\n")[0] for each in (one, two)]
+    async with AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(Client(url, f"c{n}")) for n in range(6)]
+        for client in clients:
+            await client.say("|/search gen9randombattle")
+        # They play on while all of this happens: a battle that rests is not waited for.
+        rooms = await asyncio.gather(*(client.hear_until("|request|{") for client in clients))
         server.process.send_signal(number)
-        await asyncio.to_thread(server.wait_for, "event=stopping")
-        one.plays = two.plays = True
-        for client, room in zip((one, two), rooms, strict=True):
-            await client.say("|/search gen1randombattle")
-            await client.say(f"{room[1:]}|/choose default")
-        await asyncio.gather(one.hear_all(), two.hear_all())
-        assert [one.ended, two.ended] == [{room} for room in rooms]
-        assert [each.socket.close_code for each in (one, two)] == [1001, 1001]
-        assert [each.close_reason for each in (one, two)] == ["the server is stopping"] * 2
+        await asyncio.gather(*(client.hear_all() for client in clients))
+        assert [client.ended for client in clients] == [{room.partition("\n")[0]} for room in rooms]
+        assert {client.socket.close_code for client in clients} == {1001}
+        assert {client.close_reason for client in clients} == {"the server is stopping"}
     assert await asyncio.to_thread(server.finish) == 0
     assert still_there(children, 0) == []
     assert "Traceback" not in "\n".join(server.log)
