@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Saying", "obey"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Saying:
     """A line that a client has said: where, and if it is a command, which, to whom or of what."""
 

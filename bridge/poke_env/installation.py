@@ -1,8 +1,10 @@
-"""The one name of poke-env that is replaced, and how it is put back.
+"""What of poke-env is replaced, and how it is put back.
 
 `Player` makes its client itself: `poke_env.player.player.PSClient(...)`. That name is made to mean
 a function that looks at the server configuration and makes the client that belongs to it. For any
 configuration that is not ours, that is poke-env's own, as before.
+
+Besides, one method of its model of a battle is replaced by a faster one: see `hot_paths`.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import poke_env.player.player as player_module
 from poke_env.ps_client import PSClient
 from poke_env.ps_client.server_configuration import ServerConfiguration
 
+from . import hot_paths
+
 __all__ = ["install", "restore"]
 
 _NAME: Final = "PSClient"
@@ -21,11 +25,13 @@ _NAME: Final = "PSClient"
 def install() -> None:
     """Lets players find our servers; `local_server` does this by itself."""
     setattr(player_module, _NAME, make_client)
+    hot_paths.replace()
 
 
 def restore() -> None:
-    """Puts poke-env's own client back for players that are made from now on."""
+    """Puts back what is poke-env's own; players that were made before keep their clients."""
     setattr(player_module, _NAME, PSClient)
+    hot_paths.restore()
 
 
 def make_client(
