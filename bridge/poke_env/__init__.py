@@ -4,7 +4,7 @@ try:
     import poke_env as _poke_env  # noqa: F401
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "bridge.poke_env needs poke-env: pip install 'maple[train]'", name="poke_env"
+        "bridge.poke_env needs poke-env: pip install 'maple[poke-env]'", name="poke_env"
     ) from error
 
 from .installation import install, restore
