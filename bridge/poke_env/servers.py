@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
+from urllib.parse import quote
 
 from poke_env.ps_client.server_configuration import ServerConfiguration
 
@@ -97,7 +98,7 @@ def remote_server(
     Battles are played as with poke-env's own, but what fails is raised where it is waited for.
     """
     if token is not None:
-        url = f"{url}{'&' if '?' in url else '?'}token={token}"
+        url = f"{url}{'&' if '?' in url else '?'}token={quote(token)}"
     return _restore_remote(url, "")
 
 
