@@ -202,6 +202,7 @@ class Matchmaker:
         for challenge in list(self._challenges.values()):
             if user in (challenge.challenger, challenge.opponent):
                 self._withdraw(challenge)
+                challenge.challenger.popup(_went_offline(challenge.opponent))
 
     # Games
 
@@ -210,9 +211,7 @@ class Matchmaker:
         users = (first.user, second.user)
         for user, other in (users, users[::-1]):
             if user.connection is None:
-                other.popup(
-                    f"Sorry, your opponent {user.id} went offline before your battle could start."
-                )
+                other.popup(_went_offline(user))
                 return None
         for user in users:
             self.cancel_searches(user)
@@ -274,6 +273,10 @@ def _seat(ready: Ready) -> Player:
 
 def _offer(format: str) -> str:
     return f"/challenge {format}|{format}|||"
+
+
+def _went_offline(user: User) -> str:
+    return f"Sorry, your opponent {user.id} went offline before your battle could start."
 
 
 def _tell_both(sender: User, receiver: User, message: str) -> None:

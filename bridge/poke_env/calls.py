@@ -15,6 +15,7 @@ from poke_env.environment.env import _AsyncQueue
 from poke_env.player import Player
 
 from ..errors import BridgeError
+from ..lobby.names import to_id
 
 __all__ = ["Calls"]
 
@@ -24,8 +25,9 @@ _WAITING: Final = ("_send_challenges", "_accept_challenges", "_ladder")
 class Calls:
     """What waits on a player; used on the player's loop alone."""
 
-    def __init__(self, player: Player) -> None:
+    def __init__(self, player: Player, settle: Callable[[], Awaitable[None]]) -> None:
         self._player = player
+        self._settle = settle
         self._failures: set[asyncio.Future[None]] = set()
         self._lost: BridgeError | None = None
         for name in _WAITING:
@@ -62,6 +64,14 @@ class Calls:
         while not player._battle_semaphore.locked():
             player._battle_semaphore._value -= 1
 
+    def forget_challenge(self, challenger: str) -> None:
+        """Somebody's challenge is gone, whether or not it was accepted."""
+        challenges = self._player._challenge_queue
+        waiting = [challenges.get_nowait() for _ in range(challenges.qsize())]
+        for other in waiting:
+            if to_id(other) != to_id(challenger):
+                challenges.put_nowait(other)
+
     def _guarded(
         self, call: Callable[..., Coroutine[Any, Any, None]]
     ) -> Callable[..., Coroutine[Any, Any, None]]:
@@ -88,6 +98,7 @@ class Calls:
         if self._lost is not None:
             call.close()
             raise self._lost
+        await self._settle()
         work = asyncio.ensure_future(call)
         failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._failures.add(failure)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from poke_env.player import Player
-from poke_env.ps_client import PSClient
+from poke_env.ps_client import AccountConfiguration, PSClient
 from poke_env.ps_client.ps_client import BattleMessageCallback
 
 from ..errors import (
@@ -21,15 +21,13 @@ from ..errors import (
 )
 from .calls import Calls
 from .conversations import Conversation
+from .starts import Starts
 
 if TYPE_CHECKING:
     from ..lobby import Connection
     from .local import LocalServer
 
 __all__ = ["LocalClient", "RemoteClient", "SupervisedClient"]
-
-# What is answered by a game, or by a popup that says why there is none.
-_STARTS: Final = ("/challenge ", "/accept ", "/search ")
 
 
 class SupervisedClient(PSClient):
@@ -40,16 +38,16 @@ class SupervisedClient(PSClient):
 
     def __init__(
         self,
-        *arguments: Any,
+        account_configuration: AccountConfiguration,
+        *,
         on_battle_message: BattleMessageCallback | None = None,
         **named: Any,
     ) -> None:
         self._conversations: dict[str, Conversation] = {}
-        self._starting = 0
-        self._challenged = ""
+        self._starts = Starts(account_configuration.username, self._send)
         owner = getattr(on_battle_message, "__self__", None)
-        self._calls = Calls(owner) if isinstance(owner, Player) else None
-        super().__init__(*arguments, on_battle_message=on_battle_message, **named)
+        self._calls = Calls(owner, self._starts.settle) if isinstance(owner, Player) else None
+        super().__init__(account_configuration, on_battle_message=on_battle_message, **named)
 
     def __repr__(self) -> str:
         state = "logged in" if self.logged_in.is_set() else "not logged in"
@@ -69,6 +67,9 @@ class SupervisedClient(PSClient):
             if not text.startswith("|init|"):
                 # Of a room that the player has left.
                 return
+            if not self._is_wanted(room):
+                self._send(f"{room}|/forfeit")
+                return
             conversation = self._begin_conversation(room)
         if text.startswith("|bigerror|") and text.endswith("|tie\n|deinit"):
             cause = text[len("|bigerror|") :].partition("\n")[0]
@@ -76,9 +77,14 @@ class SupervisedClient(PSClient):
         else:
             conversation.hear(text)
 
+    def _is_wanted(self, room: str) -> bool:
+        # The battles of a set begin by themselves.
+        is_of_set = room.startswith("battle-") and any(
+            other.startswith("game-") for other in self._conversations
+        )
+        return is_of_set or self._starts.begin()
+
     def _begin_conversation(self, room: str) -> Conversation:
-        self._starting = max(0, self._starting - 1)
-        self._challenged = ""
         conversation = Conversation(
             room, self._handle_battle_message, failed=self._player_failed, ended=self._room_ended
         )
@@ -87,15 +93,26 @@ class SupervisedClient(PSClient):
 
     def _take_global(self, text: str) -> None:
         if text.startswith("|updatesearch|"):
+            self._starts.hear_search(not text.startswith('|updatesearch|{"searching":[]'))
             return
         if text.startswith("|nametaken|"):
             _, _, name, reason = (*text.split("|", 3), "", "")[:4]
             self.lose(NameTaken(f"{self.username!r} cannot log in: {reason or name}"))
             return
-        if text.startswith("|popup|") and self._starting:
-            self._starting = 0
+        if text.startswith("|popup|") and self._starts.refuse(text):
             self.fail(BattleRejected(text[len("|popup|") :].replace("||", "\n")))
             return
+        if text.startswith('|error|You tried to send "/'):
+            # The room was over when it came: the other player gave up, say.
+            self.logger.debug("%s", text)
+            return
+        if text.startswith("|pm|"):
+            _, _, sender, receiver, message = (*text.split("|", 4), "", "", "")[:5]
+            if self._starts.hear_message(sender, receiver, message):
+                self.fail(BattleRejected(message.removeprefix("/nonotify ")))
+            elif message == "/challenge" and self._calls is not None:
+                # After the tasks that have yet to take the challenge itself.
+                self.loop.call_soon(self._calls.forget_challenge, sender)
         task = self.loop.create_task(self._handle_message(text))
         self._active_tasks.add(task)
         task.add_done_callback(self._active_tasks.discard)
@@ -134,10 +151,7 @@ class SupervisedClient(PSClient):
     def _give_up(self) -> None:
         for room in self._drop_conversations():
             self._send(f"{room}|/forfeit")
-        if self._challenged:
-            self._send(f"|/cancelchallenge {self._challenged}")
-        self._send("|/cancelsearch")
-        self._starting = 0
+        self._starts.withdraw()
         if self._calls is not None:
             self._calls.forget_battles()
 
@@ -155,10 +169,8 @@ class SupervisedClient(PSClient):
         text = f"{room}|{message}|{message_2}" if message_2 else f"{room}|{message}"
         if self.logger.isEnabledFor(logging.INFO):
             self.logger.info("\033[93m\033[1m>>>\033[0m %s", text)
-        if not room and message.startswith(_STARTS):
-            self._starting += 1
-            is_challenge = message.startswith("/challenge ")
-            self._challenged = message[11:].partition(",")[0] if is_challenge else self._challenged
+        if not room:
+            self._starts.ask(message)
         self._send(text)
 
     def _send(self, text: str) -> None:
@@ -286,6 +298,10 @@ class RemoteClient(SupervisedClient):
             task = self.loop.create_task(self._write(text))
             self._active_tasks.add(task)
             task.add_done_callback(self._active_tasks.discard)
+
+    async def _stop_listening(self) -> None:
+        if hasattr(self, "websocket"):
+            await self.websocket.close()
 
     async def _write(self, text: str) -> None:
         from websockets.exceptions import ConnectionClosed

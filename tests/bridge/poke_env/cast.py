@@ -8,7 +8,7 @@ from poke_env.battle import AbstractBattle
 from poke_env.player import Player, RandomPlayer
 from poke_env.player.battle_order import BattleOrder, ForfeitBattleOrder
 
-__all__ = ["FORMAT", "VGC_TEAM", "Quitter", "forget", "leave", "team_of"]
+__all__ = ["FORMAT", "VGC_TEAM", "Quitter", "forget", "leave", "play_briefly", "team_of"]
 
 FORMAT: Final = "gen1randombattle"
 
@@ -17,7 +17,11 @@ class Quitter(RandomPlayer):
     """Gives up in its third turn, for tests in which the end of a battle is not the point."""
 
     def choose_move(self, battle: AbstractBattle) -> BattleOrder:
-        return ForfeitBattleOrder() if battle.turn >= 3 else self.choose_random_move(battle)
+        return play_briefly(battle)
+
+
+def play_briefly(battle: AbstractBattle) -> BattleOrder:
+    return ForfeitBattleOrder() if battle.turn >= 3 else Player.choose_random_move(battle)
 
 
 async def leave(player: Player) -> None:

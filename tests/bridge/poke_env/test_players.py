@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from poke_env.battle import AbstractBattle, DoubleBattle
@@ -17,7 +18,7 @@ from poke_env.player import (
     cross_evaluate,
 )
 from poke_env.player.battle_order import BattleOrder
-from poke_env.ps_client import AccountConfiguration
+from poke_env.ps_client import AccountConfiguration, PSClient
 from poke_env.teambuilder import ConstantTeambuilder, Teambuilder
 
 from tests.conftest import LOOPS, LoopFactory, until
@@ -325,6 +326,8 @@ def test_players_live_on_a_loop_of_the_caller(
         loop = asyncio.get_running_loop()
         one = door.enter(Quitter, loop=loop)
         other = door.enter(Quitter, loop=loop) if where == "both" else door.enter(Quitter)
+        # poke-env can wait for the login of an opponent on the same loop alone.
+        await until(lambda: one.ps_client.logged_in.is_set() and other.ps_client.logged_in.is_set())
         await play(one, other, 3)
         await other.battle_against(one)
         await door.close()
@@ -350,12 +353,10 @@ async def test_a_player_who_stops_listening_is_gone_and_its_name_is_free(door: D
 async def test_a_player_whose_loop_is_ahead_of_its_constructor_logs_in(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from poke_env.ps_client import PSClient
-
     prepare = PSClient.__init__
 
-    def linger(client: PSClient, **options: object) -> None:
-        prepare(client, **options)  # type: ignore[arg-type]
+    def linger(client: PSClient, *arguments: Any, **options: Any) -> None:
+        prepare(client, *arguments, **options)
         client._listening_coroutine.result(timeout=10)
         while not client.logged_in.is_set():
             time.sleep(0.001)
