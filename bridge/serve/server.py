@@ -6,6 +6,7 @@ import asyncio
 import errno
 import ipaddress
 import os
+import resource
 import socket
 import threading
 from collections.abc import Callable
@@ -30,6 +31,9 @@ __all__ = ["CannotBind", "bind", "require_token_off_loopback", "serve"]
 log = structlog.get_logger("bridge.serve")
 
 _LAST_ANSWERS: Final = 1.0
+# Several hundred players of one script connect at the same moment.
+_BACKLOG: Final = 1024
+_OTHER_FILES: Final = 512
 
 
 class CannotBind(BridgeError):
@@ -46,7 +50,7 @@ def bind(host: str, port: int) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        return socket.create_server(address, family=family, backlog=128)
+        return socket.create_server(address, family=family, backlog=_BACKLOG)
     except socket.gaierror as error:
         raise CannotBind(f"{host!r} is no address of this machine: {error.strerror}") from None
     except OSError as error:
@@ -88,12 +92,13 @@ async def serve(
     )
     await runner.setup()
     display.open()
+    _allow_files(access.max_connections + _OTHER_FILES)
     reason = "the server is stopping"
     keeping = asyncio.create_task(_keep_up(service, display, signals))
     showing = asyncio.create_task(_show(service, display))
     ending = asyncio.create_task(signals.wait())
     try:
-        await web.SockSite(runner, listener).start()
+        await web.SockSite(runner, listener, backlog=_BACKLOG).start()
         log.info("listening", url=service.url, websocket=websocket_url(service.url))
         done, _ = await asyncio.wait(
             (keeping, showing, ending), return_when=asyncio.FIRST_COMPLETED
@@ -113,6 +118,21 @@ async def serve(
         await runner.cleanup()
         display.close()
     log.info("stopped")
+
+
+def _allow_files(wanted: int) -> None:
+    """Lets this process have so many files open, as far as it may say so itself."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted:
+        log.warning(
+            "too few files for all connections: raise ulimit -n, or lower --max-connections",
+            allowed=allowed,
+            wanted=wanted,
+        )
 
 
 async def _keep_up(service: Service, display: Display, signals: EndSignals) -> NoReturn:

@@ -24,7 +24,17 @@ from bridge.serve.access import Access, Places
 from bridge.serve.service import Phase, Service
 from bridge.serve.websocket import PATH, WebSocketEndpoint, websocket_url
 from tests.conftest import until
-from tests.serving import QUICK, Client, Start, get, node_that, open_app, servers, still_there
+from tests.serving import (
+    QUICK,
+    SERVE,
+    Client,
+    Start,
+    get,
+    node_that,
+    open_app,
+    servers,
+    still_there,
+)
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -98,6 +108,25 @@ def wait_for_nobody(url: str) -> None:
     assert lobby_of(url) | {"connected": 0} == dict.fromkeys(
         ("connections", "users", "games", "connected"), 0
     )
+
+
+async def test_the_usual_limit_of_open_files_does_not_limit_clients(start: Start) -> None:
+    server = start(*QUICK, command=("/bin/sh", "-c", 'ulimit -Sn 64; exec "$@"', "sh", *SERVE))
+    url = server.url()
+    async with AsyncExitStack() as stack:
+        clients = [Client(url, f"crowd {number}") for number in range(100)]
+        await asyncio.gather(*map(stack.enter_async_context, clients))
+        await asyncio.gather(*(client.hear_until(client.name) for client in clients))
+    server.process.terminate()
+    assert await asyncio.to_thread(server.finish) == 0
+    assert not any("too few files" in line for line in server.log)
+
+
+async def test_too_few_files_are_complained_of(start: Start) -> None:
+    server = start(*QUICK, command=("/bin/sh", "-c", 'ulimit -n 600; exec "$@"', "sh", *SERVE))
+    assert "raise ulimit -n, or lower --max-connections" in server.wait_for("too few files")
+    server.process.terminate()
+    assert await asyncio.to_thread(server.finish) == 0
 
 
 async def test_a_name_is_its_who_came_first(served: str) -> None:
