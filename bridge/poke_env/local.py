@@ -122,7 +122,10 @@ class LocalServer:
 
 
 def default_pool() -> int:
-    """As many processes as one Python process can use; a child of this one is one of several."""
+    """As many processes as one thread of Python can use, beside a core for that thread.
+
+    A child process is one of several, and has one.
+    """
     if multiprocessing.parent_process() is not None:
         return 1
-    return min(_MOST_USEFUL_POOL, cpu_count())
+    return max(1, min(_MOST_USEFUL_POOL, cpu_count() - 1))
