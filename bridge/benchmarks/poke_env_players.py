@@ -128,6 +128,8 @@ class Resets:
     def __init__(self, venue: Venue) -> None:
         self._venue = venue
         self._environment = BlindEnvironment(venue.server)
+        # The first one starts the pool, if there is none yet.
+        self._environment.reset()
 
     def play(self, resets: int) -> Sample:
         """Resets so often; what counts as a battle is a reset, as a decision an agent's first."""
