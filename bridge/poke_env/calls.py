@@ -10,12 +10,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
-from poke_env.battle import AbstractBattle
-from poke_env.environment.env import _AsyncQueue
 from poke_env.player import Player
 
 from ..errors import BridgeError
 from ..lobby.names import to_id
+from .episodes import Episode, is_of_environment
 
 __all__ = ["Calls"]
 
@@ -25,22 +24,40 @@ _WAITING: Final = ("_send_challenges", "_accept_challenges", "_ladder")
 class Calls:
     """What waits on a player; used on the player's loop alone."""
 
-    def __init__(self, player: Player, settle: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        player: Player,
+        *,
+        settle: Callable[[], Awaitable[None]],
+        end_all: Callable[[BridgeError, Episode], object],
+    ) -> None:
+        self.episode = Episode(is_over=True)
         self._player = player
         self._settle = settle
+        self._end_all = end_all
         self._failures: set[asyncio.Future[None]] = set()
         self._lost: BridgeError | None = None
         for name in _WAITING:
             setattr(player, name, self._guarded(getattr(player, name)))
         setattr(player, "_battle_against", self._guarded_match(player._battle_against))  # noqa: B010
 
-    def fail(self, error: BridgeError) -> bool:
-        """Ends what waits now; returns whether anything did."""
+    def fail(self, error: BridgeError, episode: Episode | None = None) -> bool:
+        """Ends what waits now; returns whether anything did.
+
+        An environment that is past the episode has been told of it.
+        """
         heard = bool(self._failures)
         for failure in self._failures:
             if not failure.done():
                 failure.set_exception(error)
-        return self._fail_environment(error) or heard
+        if episode not in (None, self.episode):
+            return heard
+        return self.episode.fail(self._player, error, for_ever=self._lost is not None) or heard
+
+    def end(self, error: BridgeError, episode: Episode) -> None:
+        """Ends what the player waits for on its own loop, from whatever loop this is called."""
+        client = self._player.ps_client
+        client.loop.call_soon_threadsafe(self._end_all, error, episode)
 
     def lose(self, error: BridgeError) -> None:
         """Ends what waits now or will ever wait."""
@@ -50,10 +67,7 @@ class Calls:
     def forget_battles(self) -> None:
         """Leaves the player as one that has no battles under way, so that it can play again."""
         player = self._player
-        for tag, battle in list(player._battles.items()):
-            if not battle.finished:
-                battle._finish_battle()  # type: ignore[no-untyped-call]
-                del player._battles[tag]
+        self.episode.abandon_battles(player)
         counted = player._battle_count_queue
         while not counted.empty():
             counted.get_nowait()
@@ -83,14 +97,31 @@ class Calls:
     def _guarded_match(
         self, call: Callable[..., Coroutine[Any, Any, None]]
     ) -> Callable[..., Coroutine[Any, Any, None]]:
-        async def guarded(*opponents: Player, n_battles: int) -> None:
+        def guarded(*opponents: Player, n_battles: int) -> Coroutine[Any, Any, None]:
+            players = (self._player, *opponents)
+            before, episode = self.episode, Episode()
+            # Before the call runs: by then, an environment already waits for its first result.
+            before.tell()
+            for calls in filter(None, map(_calls_of, players)):
+                calls.episode = episode
+                episode.begin(calls._player)
+            return play(before, episode, players, n_battles)
+
+        async def play(
+            before: Episode, episode: Episode, players: tuple[Player, ...], battles: int
+        ) -> None:
             try:
-                await self._unless_failed(call(*opponents, n_battles=n_battles))
+                if is_of_environment(self._player):
+                    await before.ended.wait()
+                await self._unless_failed(call(*players[1:], n_battles=battles))
             except BridgeError as error:
                 # The call of the other player would wait for ever for what has failed here.
-                for player in (self._player, *opponents):
-                    _end_calls_of(player, error)
+                for player in players:
+                    if (calls := _calls_of(player)) is not None:
+                        calls.end(error, episode)
                 raise
+            finally:
+                episode.ended.set()
 
         return guarded
 
@@ -112,44 +143,9 @@ class Calls:
             failure.cancel()
             await _cancelled(work)
 
-    def _fail_environment(self, error: BridgeError) -> bool:
-        """Ends what the thread of an environment waits for, now or next."""
-        results = getattr(self._player, "battle_queue", None)
-        if results is None:
-            return False
-        waiting = [getter for getter in results.queue._getters if not getter.done()]
-        for getter in waiting:
-            getter.set_exception(error)
-        if not waiting or self._lost is not None:
-            results.queue = _BrokenQueue(results, error, for_ever=self._lost is not None)
-        return True
 
-
-class _BrokenQueue(asyncio.Queue[AbstractBattle]):
-    """Raises an error instead of the next result, or of all that follow."""
-
-    def __init__(
-        self, holder: _AsyncQueue[AbstractBattle], error: BridgeError, *, for_ever: bool
-    ) -> None:
-        super().__init__()
-        self._holder = holder
-        self._sound = holder.queue
-        self._error = error
-        self._for_ever = for_ever
-
-    async def get(self) -> AbstractBattle:
-        if not self._for_ever:
-            self._holder.queue = self._sound
-        raise self._error
-
-    def put_nowait(self, item: AbstractBattle) -> None:
-        self._sound.put_nowait(item)
-
-
-def _end_calls_of(player: Player, error: BridgeError) -> None:
-    end = getattr(player.ps_client, "end_calls", None)
-    if end is not None:
-        player.ps_client.loop.call_soon_threadsafe(end, error)
+def _calls_of(player: Player) -> Calls | None:
+    return getattr(player.ps_client, "calls", None)
 
 
 async def _cancelled(work: Awaitable[None]) -> None:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from poke_env.environment.env import _EnvPlayer
 from poke_env.player import Player
 from poke_env.ps_client import AccountConfiguration, PSClient
 from poke_env.ps_client.ps_client import BattleMessageCallback
@@ -21,6 +22,7 @@ from ..errors import (
 )
 from .calls import Calls
 from .conversations import Conversation
+from .episodes import Episode
 from .starts import Starts
 
 if TYPE_CHECKING:
@@ -46,7 +48,11 @@ class SupervisedClient(PSClient):
         self._conversations: dict[str, Conversation] = {}
         self._starts = Starts(account_configuration.username, self._send)
         owner = getattr(on_battle_message, "__self__", None)
-        self._calls = Calls(owner, self._starts.settle) if isinstance(owner, Player) else None
+        self.calls = (
+            Calls(owner, settle=self._starts.settle, end_all=self.end_calls)
+            if isinstance(owner, Player)
+            else None
+        )
         super().__init__(account_configuration, on_battle_message=on_battle_message, **named)
 
     def __repr__(self) -> str:
@@ -110,9 +116,9 @@ class SupervisedClient(PSClient):
             _, _, sender, receiver, message = (*text.split("|", 4), "", "", "")[:5]
             if self._starts.hear_message(sender, receiver, message):
                 self.fail(BattleRejected(message.removeprefix("/nonotify ")))
-            elif message == "/challenge" and self._calls is not None:
+            elif message == "/challenge" and self.calls is not None:
                 # After the tasks that have yet to take the challenge itself.
-                self.loop.call_soon(self._calls.forget_challenge, sender)
+                self.loop.call_soon(self.calls.forget_challenge, sender)
         task = self.loop.create_task(self._handle_message(text))
         self._active_tasks.add(task)
         task.add_done_callback(self._active_tasks.discard)
@@ -136,24 +142,24 @@ class SupervisedClient(PSClient):
         if not self.end_calls(error):
             self.logger.error("%s", error)
 
-    def end_calls(self, error: BridgeError) -> bool:
+    def end_calls(self, error: BridgeError, episode: Episode | None = None) -> bool:
         """The same, and returns whether anybody was told."""
         self._give_up()
-        return self._calls is not None and self._calls.fail(error)
+        return self.calls is not None and self.calls.fail(error, episode)
 
     def lose(self, error: BridgeError) -> None:
         """The connection is of no more use: ends the calls of the player, now and later."""
         self._drop_conversations()
-        if self._calls is not None:
-            self._calls.lose(error)
-            self._calls.forget_battles()
+        if self.calls is not None:
+            self.calls.lose(error)
+            self.calls.forget_battles()
 
     def _give_up(self) -> None:
         for room in self._drop_conversations():
             self._send(f"{room}|/forfeit")
         self._starts.withdraw()
-        if self._calls is not None:
-            self._calls.forget_battles()
+        if self.calls is not None:
+            self.calls.forget_battles()
 
     def _drop_conversations(self) -> list[str]:
         conversations, self._conversations = self._conversations, {}
@@ -184,6 +190,9 @@ class LocalClient(SupervisedClient):
         self._server = server
         self._connection: Connection | None = None
         self._arrived: deque[tuple[str, str]] = deque()
+        owner = getattr(named.get("on_battle_message"), "__self__", None)
+        self.is_of_environment = isinstance(owner, _EnvPlayer)
+        """Whether its loop has a thread of its own, which lives as long as the program."""
         super().__init__(*arguments, **named)
 
     @property
@@ -215,6 +224,7 @@ class LocalClient(SupervisedClient):
         if self.loop is self._server.loop:
             lobby.receive(connection, text)
         else:
+            assert self._server.loop is not None
             self._server.loop.call_soon_threadsafe(lobby.receive, connection, text)
 
     async def _stop_listening(self) -> None:

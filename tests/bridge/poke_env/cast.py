@@ -8,7 +8,16 @@ from poke_env.battle import AbstractBattle
 from poke_env.player import Player, RandomPlayer
 from poke_env.player.battle_order import BattleOrder, ForfeitBattleOrder
 
-__all__ = ["FORMAT", "VGC_TEAM", "Quitter", "forget", "leave", "play_briefly", "team_of"]
+__all__ = [
+    "FORMAT",
+    "VGC_TEAM",
+    "Quitter",
+    "StringOrder",
+    "forget",
+    "leave",
+    "play_briefly",
+    "team_of",
+]
 
 FORMAT: Final = "gen1randombattle"
 
@@ -22,6 +31,17 @@ class Quitter(RandomPlayer):
 
 def play_briefly(battle: AbstractBattle) -> BattleOrder:
     return ForfeitBattleOrder() if battle.turn >= 3 else Player.choose_random_move(battle)
+
+
+class StringOrder(BattleOrder):
+    """A choice that poke-env would never make."""
+
+    def __init__(self, choice: str) -> None:
+        self.choice = choice
+
+    @property
+    def message(self) -> str:
+        return f"/choose {self.choice}"
 
 
 async def leave(player: Player) -> None:

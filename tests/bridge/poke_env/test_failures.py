@@ -27,7 +27,7 @@ from bridge.errors import (
 from bridge.poke_env import LocalServerConfiguration, local_server
 from tests.conftest import controllers, until
 
-from .cast import FORMAT, Quitter, forget, leave, play_briefly, team_of
+from .cast import FORMAT, Quitter, StringOrder, forget, leave, play_briefly, team_of
 from .conftest import Door
 
 pytestmark = pytest.mark.timeout(60)
@@ -259,15 +259,6 @@ class Poisoner(Quitter):
             return super().choose_move(battle)
         fault, self.fault = self.fault, None
         return StringOrder(fault)
-
-
-class StringOrder(BattleOrder):
-    def __init__(self, choice: str) -> None:
-        self.choice = choice
-
-    @property
-    def message(self) -> str:
-        return f"/choose {self.choice}"
 
 
 @contextmanager
