@@ -398,7 +398,7 @@ def start_resets(
             [answer] = child.order(resets=plan.resets)
             return {row: Sample(**answer)}
 
-        sample(0)
+        child.order(resets=plan.warmup)
         yield Source(sample)
 
 

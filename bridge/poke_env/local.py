@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import multiprocessing
+import threading
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, Final, TypeVar
@@ -30,13 +31,15 @@ _CLOSE_SECONDS: Final = 20.0
 
 
 class LocalServer:
-    """Runs on poke-env's own loop, which lives as long as the program; its first player starts it.
+    """Runs on a loop that lives as long as the program; its first player starts it.
 
-    Players on other loops reach it, and are reached, by calls that are safe between threads.
+    That is the loop of an environment, if an environment comes first, so that it need not wait for
+    another thread, and else poke-env's own. Players on other loops reach it, and are reached, by
+    calls that are safe between threads.
     """
 
     def __init__(self, settings: Mapping[str, Any], seed: Seed | None) -> None:
-        self.loop: asyncio.AbstractEventLoop = POKE_LOOP
+        self.loop: asyncio.AbstractEventLoop | None = None
         self.lobby: Lobby | None = None
         self.registry: ControllerRegistry | None = None
         self._settings = {"pool": default_pool()} | dict(settings)
@@ -44,6 +47,7 @@ class LocalServer:
         self._starting: asyncio.Task[None] | None = None
         self._failing: asyncio.Task[None] | None = None
         self._is_closed = False
+        self._choosing = threading.Lock()
 
     def __repr__(self) -> str:
         state = "closed" if self._is_closed else "open" if self.lobby else "not started"
@@ -51,6 +55,9 @@ class LocalServer:
 
     async def enter(self, client: LocalClient) -> Connection:
         """Lets a player in; raises what keeps the pool from starting."""
+        with self._choosing:
+            if self.loop is None:
+                self.loop = client.loop if client.is_of_environment else POKE_LOOP
         return await self._there(self._enter(client))
 
     async def leave(self, connection: Connection) -> None:
@@ -58,18 +65,27 @@ class LocalServer:
 
     def stats(self) -> dict[str, Any]:
         """What the registry and the lobby say of themselves; empty before the first player."""
+        if self.loop is None:
+            return {}
+        if asyncio._get_running_loop() is self.loop:
+            return self._read_stats()
 
         async def read() -> dict[str, Any]:
-            if self.registry is None or self.lobby is None:
-                return {}
-            return self.registry.stats() | {"lobby": self.lobby.stats()}
+            return self._read_stats()
 
         return asyncio.run_coroutine_threadsafe(read(), self.loop).result()
 
+    def _read_stats(self) -> dict[str, Any]:
+        if self.registry is None or self.lobby is None:
+            return {}
+        return self.registry.stats() | {"lobby": self.lobby.stats()}
+
     def close(self) -> None:
-        """Ends every process of the pool; players that still play are told. Not on its own loop."""
-        if self._is_closed or not self.loop.is_running():
+        """Ends every process of the pool; players that still play are told."""
+        if self._is_closed or self.loop is None or not self.loop.is_running():
             return
+        if asyncio._get_running_loop() is self.loop:
+            raise RuntimeError("a player cannot close the pool that it plays on")
         closing = asyncio.run_coroutine_threadsafe(self._close(), self.loop)
         try:
             closing.result(_CLOSE_SECONDS)
@@ -78,13 +94,14 @@ class LocalServer:
 
     async def _there(self, work: Coroutine[Any, Any, T]) -> T:
         """Does something on the loop of the lobby, wherever this is called."""
+        assert self.loop is not None
         if asyncio.get_running_loop() is self.loop:
             return await work
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))
 
     async def _enter(self, client: LocalClient) -> Connection:
         if self._starting is None:
-            self._starting = self.loop.create_task(self._start())
+            self._starting = asyncio.create_task(self._start())
         await asyncio.shield(self._starting)
         if self.lobby is None or self._is_closed:
             raise ConnectionLost("the pool of this program is closed")
@@ -101,7 +118,7 @@ class LocalServer:
         await registry.start()
         self.registry = registry
         self.lobby = Lobby(registry, seed=self._seed)
-        self._failing = self.loop.create_task(self._close_when_it_fails(registry, self.lobby))
+        self._failing = asyncio.create_task(self._close_when_it_fails(registry, self.lobby))
 
     async def _close_when_it_fails(self, registry: ControllerRegistry, lobby: Lobby) -> None:
         error = await registry.failure()

@@ -78,8 +78,9 @@ def local_server(
 
     >>> player = RandomPlayer(server_configuration=local_server(pool=2, seed=7))
 
-    Settings are those of `ControllerRegistry`; by default the pool has two processes, or one
-    where there are two cores, and in a child process. With a seed, the battles between any two players are the same each time.
+    Settings are those of `ControllerRegistry`; by default the pool has two processes, or one where
+    there are two cores, and in a child process. With a seed, the battles between any two players
+    are the same each time.
     """
     if config is not None:
         given = load_config(config) if isinstance(config, str | Path) else config
