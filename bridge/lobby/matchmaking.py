@@ -9,7 +9,7 @@ from html import escape
 from typing import Protocol
 
 from .. import seeds
-from ..errors import BattleRejected, BridgeError
+from ..errors import BattleRejected, BridgeError, RegistryClosed
 from ..formats import FormatFacts
 from ..journal import Player
 from ..registry import ControllerRegistry
@@ -68,22 +68,21 @@ class Matchmaker:
         if len(user.games) >= self._lobby.games_per_user:
             user.popup(f"You are limited to {self._lobby.games_per_user} games at the same time.")
             return None
-        registry = self._lobby.registry
         try:
-            facts = await registry.describe_format(format)
-        except BattleRejected as error:
-            user.popup(f"Your selected format is invalid:\n\n- {error.message}")
-            return None
-        if not is_challenge and not facts.is_ladder:
+            facts = await self._lobby.registry.describe_format(format)
+            if is_challenge or facts.is_ladder:
+                team = await self._lobby.registry.validate_team(facts.id, team)
+                return Ready(user, facts, team, is_challenge)
             user.popup(f"Error: Your format {facts.id} is not ladderable.")
-            return None
-        try:
-            team = await registry.validate_team(facts.id, team)
         except BattleRejected as error:
-            problems = "".join(f"\n- {problem}" for problem in error.problems)
-            user.popup(f"Your team was rejected for the following reasons:\n{problems}")
-            return None
-        return Ready(user, facts, team, is_challenge)
+            user.popup(_rejection(error))
+        except RegistryClosed:
+            user.popup(
+                "The server is restarting. Battles will be available again in a few minutes."
+            )
+        except BridgeError as error:
+            user.popup(f"The battle could not be started: {error}")
+        return None
 
     # Challenges
 
@@ -264,6 +263,14 @@ class Matchmaker:
         meeting = f"{format}/{one.number}/{other.number}"
         self._meetings[meeting] += 1
         return seeds.derive(self._seed, f"{meeting}/{self._meetings[meeting]}")
+
+
+def _rejection(error: BattleRejected) -> str:
+    """Why a format or a team will not do, in Showdown's words."""
+    if not error.problems:
+        return f"Your selected format is invalid:\n\n- {error.message}"
+    problems = "".join(f"\n- {problem}" for problem in error.problems)
+    return f"Your team was rejected for the following reasons:\n{problems}"
 
 
 def _seat(ready: Ready) -> Player:

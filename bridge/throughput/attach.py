@@ -77,14 +77,17 @@ async def measure_server(
 
 
 def stats_url(text: str) -> URL:
-    """Where the stats of a server are: `127.0.0.1:8000` will do as its address."""
+    """Where the stats of a server are: `127.0.0.1:8000` will do as its address.
+
+    Its query is kept, in which a server may want a token.
+    """
     try:
-        url = URL(text if "://" in text else f"http://{text}").with_query(None).with_fragment(None)
+        url = URL(text if "://" in text else f"http://{text}").with_fragment(None)
     except ValueError as error:
         raise NotAServer(f"{text} is not an address: {error}") from None
     if url.scheme not in ("http", "https") or not url.host:
         raise NotAServer(f"{text} is not an http address")
-    return url if url.path.endswith("/api/stats") else url / "api/stats"
+    return url if url.path.endswith("/api/stats") else (url / "api/stats").with_query(url.query)
 
 
 async def _ticks(schedule: Schedule, stop: asyncio.Event) -> AsyncIterator[None]:
@@ -122,7 +125,7 @@ class _Server:
 
     @property
     def address(self) -> str:
-        return str(self.url).removesuffix("/api/stats")
+        return str(self.url.with_query(None)).removesuffix("/api/stats")
 
     async def stats(self) -> dict[str, Any]:
         try:

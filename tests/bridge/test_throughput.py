@@ -662,7 +662,8 @@ async def test_a_page_that_is_not_there_is_said_so() -> None:
         ("http://127.0.0.1:8000", "http://127.0.0.1:8000/api/stats"),
         ("http://127.0.0.1:8000/", "http://127.0.0.1:8000/api/stats"),
         ("http://127.0.0.1:8000/api/stats", "http://127.0.0.1:8000/api/stats"),
-        ("https://maple.example/pool/?a=b#c", "https://maple.example/pool/api/stats"),
+        ("https://maple.example/pool/?a=b#c", "https://maple.example/pool/api/stats?a=b"),
+        ("http://h:1/api/stats?token=x", "http://h:1/api/stats?token=x"),
         ("http://[::1]:8000", "http://[::1]:8000/api/stats"),
     ],
 )

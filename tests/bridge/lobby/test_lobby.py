@@ -296,6 +296,14 @@ async def test_closing_parts_from_everybody(settings: BridgeConfig) -> None:
     assert {task for task in asyncio.all_tasks() if task is not asyncio.current_task()} == set()
 
 
+async def test_who_wants_to_play_while_the_pool_closes_is_told(lobby: Lobby) -> None:
+    red = LobbyClient.enter(lobby, "Red")
+    LobbyClient.enter(lobby, "Blue")
+    await lobby.registry.close(drain=False)
+    red.say("/challenge Blue, gen9randombattle")
+    await red.hears("|popup|The server is restarting.")
+
+
 async def test_statistics_say_who_is_there(lobby: Lobby) -> None:
     red, blue = LobbyClient.enter(lobby, "Red"), LobbyClient.enter(lobby, "Blue")
     LobbyClient.enter(lobby).go()
