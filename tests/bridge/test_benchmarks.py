@@ -191,6 +191,7 @@ def test_cold_starts_compare_neighbours() -> None:
 
 def test_the_rows_have_the_names_that_others_rely_on() -> None:
     assert {"limit", "process_per_battle", "pool", "showdown_websocket"} <= set(ROWS)
+    assert {"poke_env_local", "poke_env_serve", "resets_showdown", "resets_local"} <= set(ROWS)
 
 
 # Processes that are measured
@@ -259,6 +260,7 @@ TINY = Plan(
     simulator_processes=(1,),
     concurrencies=(2,),
     search_battles=1,
+    resets=2,
     simulator_repeats=2,
     simulator_battles=2,
     simulator_warmup=1,
@@ -353,6 +355,22 @@ def test_poke_env_on_a_showdown_server_is_measured_at_its_best_settings(runtime:
     concurrency = 2
     assert [taken.battles for taken in outcome.samples[row]] == [2 * concurrency] * 2
     assert outcome.notes == {row: {"simulator_processes": 1, "concurrency": concurrency}}
+
+
+@pytest.mark.parametrize("row", ["poke_env_local", "poke_env_serve"])
+def test_poke_env_on_the_pool_is_measured_at_its_best_settings(row: str, runtime: Runtime) -> None:
+    outcome = measure({row: ROWS[row]}, runtime)
+    assert_complete(outcome)
+    assert [taken.battles for taken in outcome.samples[row]] == [4] * 2
+    assert outcome.notes == {row: {"pool": 1, "concurrency": 2}}
+
+
+@pytest.mark.serial
+def test_resets_are_measured_in_turns_with_those_on_a_showdown_server(runtime: Runtime) -> None:
+    outcome = measure({row: ROWS[row] for row in ("resets_showdown", "resets_local")}, runtime)
+    assert_complete(outcome)
+    for samples in outcome.samples.values():
+        assert [taken.battles for taken in samples] == [TINY.resets] * 2
 
 
 def test_a_slow_row_plays_the_first_of_the_battles_that_the_others_play(runtime: Runtime) -> None:
