@@ -34,8 +34,7 @@ from .sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
-    from poke_env.battle import AbstractBattle
-    from poke_env.player import BattleOrder, Player
+    from poke_env.player import Player
 
 __all__ = [
     "BaselineFailed",
@@ -318,14 +317,8 @@ async def _play_random_battles(
     deadline: float,
 ) -> Sample:
     from poke_env import AccountConfiguration, ServerConfiguration
-    from poke_env.player import RandomPlayer
 
-    class CountingPlayer(RandomPlayer):
-        decisions = 0
-
-        def choose_move(self, battle: AbstractBattle) -> BattleOrder:
-            self.decisions += 1
-            return self.choose_random_move(battle)
+    from .poke_env_players import CountingPlayer
 
     p1, p2 = (
         CountingPlayer(

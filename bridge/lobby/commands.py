@@ -133,7 +133,9 @@ def _validate_team(lobby: Lobby, user: User, saying: Saying) -> None:
 def _challenge(lobby: Lobby, user: User, saying: Saying) -> None:
     name, _, wanted = saying.target.partition(",")
     opponent = lobby.find_user(name)
-    if opponent is None or opponent.connection is None:
+    if "|" in wanted:
+        user.popup("Your selected format is invalid:\n\n- A format has no bar in its name.")
+    elif opponent is None or opponent.connection is None:
         user.popup(f"The user '{name.strip()}' was not found.")
     else:
         lobby.spawn(lobby.matchmaker.challenge(user, opponent, wanted.strip()))

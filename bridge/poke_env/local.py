@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import multiprocessing
+import sys
 import threading
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -14,7 +15,7 @@ import structlog
 from poke_env.concurrency import POKE_LOOP
 
 from ..errors import ConnectionLost
-from ..lobby import Connection, Lobby
+from ..lobby import Connection, Limits, Lobby
 from ..machine import cpu_count
 from ..registry import ControllerRegistry
 from ..seeds import Seed
@@ -117,7 +118,8 @@ class LocalServer:
         atexit.register(self.close)
         await registry.start()
         self.registry = registry
-        self.lobby = Lobby(registry, seed=self._seed)
+        # A program may play as many battles at once as the pool has places for.
+        self.lobby = Lobby(registry, seed=self._seed, limits=Limits(games_per_user=sys.maxsize))
         self._failing = asyncio.create_task(self._close_when_it_fails(registry, self.lobby))
 
     async def _close_when_it_fails(self, registry: ControllerRegistry, lobby: Lobby) -> None:

@@ -45,7 +45,7 @@ def test_a_script_of_poke_env_plays_with_one_argument_changed() -> None:
     )
     changed = changed.replace("server_configuration=server", "")
     assert changed in before
-    lines = (f"{before.partition('one,')[0]}{after}print(one.n_finished_battles)").splitlines()
+    lines = (f"{before.partition('one =')[0]}{after}print(one.n_finished_battles)").splitlines()
     script = "\n".join(["async def main():", *(f"    {line}" for line in lines)])
     assert run(f"{script}\nimport asyncio\nasyncio.run(main())", n_battles="2") == "2"
 

@@ -120,6 +120,7 @@ async def test_a_challenge_is_told_to_both_and_gone_when_it_is_accepted(lobby: L
         ("/reject Blue", "|popup|blue is not challenging you."),
         ("/cancelchallenge Blue", "|popup|You are not challenging Blue."),
         ("/challenge Blue, gen1nonsense", "|popup|Your selected format is invalid:||||- "),
+        ("/challenge Blue, gen1ou|gen1ou", "|popup|Your selected format is invalid:||||- A format"),
         ("/challenge Blue, gen1ou", "|popup|Your team was rejected for the following reasons:||||"),
         ("/search gen1nonsense", "|popup|Your selected format is invalid:||||- "),
         ("/search gen9chimera1v1randombattlebo5", "|popup|Error: Your format"),
