@@ -127,7 +127,7 @@ async def test_a_few_hundred_battles_leave_no_task_no_lock_no_room_and_no_memory
         assert one.n_finished_battles == other.n_finished_battles == stop - start
         await nothing_is_left(server, *players, tasks=tasks)
         readings.append(Reading.now(stop))
-    assert_flat(readings, blocks=50)
+    assert_flat(readings, blocks=20)
     for player in players:
         await leave(player)
 
@@ -190,6 +190,6 @@ async def test_three_thousand_battles_cost_and_hold_at_the_end_what_they_did_at_
         assert one.n_finished_battles == other.n_finished_battles == stop - start
         await nothing_is_left(server, *players, tasks=tasks)
         readings.append(Reading.now(stop))
-    assert_flat(readings, blocks=20)
+    assert_flat(readings, blocks=1)
     for player in players:
         await leave(player)

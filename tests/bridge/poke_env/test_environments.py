@@ -238,6 +238,8 @@ def test_step_raises_that_a_battle_failed_and_the_environment_goes_on(
         for _ in range(2):
             env.reset()
             play(env, 2)
+            while not env.agent1_to_move:
+                play(env, 1)
             with pytest.raises(BattleFailed, match="BattlePoisoned"):
                 env.step({env.agents[0]: -99, env.agents[1]: actions(env)[env.agents[1]]})
         env.reset()
