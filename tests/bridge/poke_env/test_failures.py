@@ -24,6 +24,7 @@ from bridge.errors import (
     NameTaken,
     PlayerFailed,
 )
+from bridge.lobby import Connection, Lobby, Transport
 from bridge.poke_env import LocalServerConfiguration, local_server
 from tests.conftest import controllers, until
 
@@ -387,6 +388,19 @@ async def test_a_pool_that_cannot_start_says_why() -> None:
     with own_server(node_arguments=("--no-such-option",)) as server:
         player = Quitter(server_configuration=server, battle_format=FORMAT)
         await fails(player.ladder(1), BridgeError, "no-such-option", seconds=20)
+
+
+async def test_whatever_keeps_a_player_out_of_the_lobby_is_raised(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connect(lobby: Lobby, transport: Transport) -> Connection:
+        raise LookupError("nobody foresaw this")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Lobby, "connect", connect)
+        player = door.enter(Quitter)
+        error = await fails(player.ladder(1), ConnectionLost, "nobody foresaw this")
+    assert isinstance(error.__cause__, LookupError)
 
 
 async def test_a_pool_whose_controllers_do_not_come_back_ends_all_calls(
