@@ -3,7 +3,8 @@
 It knows no socket: a transport hands it what clients say, and delivers what they are told.
 """
 
-from .lobby import Limits, Lobby
+from .limits import Limits
+from .lobby import Lobby
 from .users import Connection, Transport
 
 __all__ = ["Connection", "Limits", "Lobby", "Transport"]

@@ -26,6 +26,8 @@ _NOTHING_TO_CANCEL: Final = "|error|[Invalid choice] There's nothing to cancel"
 _TOO_LATE: Final = (
     "|error|[Invalid choice] Sorry, too late to {}; the next turn has already started"
 )
+# Each is kept, to be played again elsewhere, so that nobody may go on for ever.
+_MOST_CHANGES: Final = 50
 _ON: Final = ("on", "start", "true", "yes", "enable", "1")
 _OFF: Final = ("off", "stop", "false", "no", "disable", "0")
 
@@ -55,6 +57,7 @@ class Seat:
     """A player in a battle, and what it has been told."""
 
     __slots__ = (
+        "changes",
         "hears_refusal",
         "is_present",
         "log",
@@ -72,6 +75,8 @@ class Seat:
         self.state = SeatState.WAITING
         self.is_present = user.connection is not None
         self.log: list[str] = []
+        self.changes = 0
+        """How often it has taken a choice back since it was asked."""
         self.rqid = 0
         self.request = ""
         self.hears_refusal = False
@@ -146,8 +151,8 @@ class Battle:
             # Clients that are told of the end by itself would be told more in a room that they
             # have forgotten.
             self._tell(seat, f"{text}\n|deinit" if update.is_last else text)
-            if (turn := text.rfind("|turn|")) >= 0:
-                self._turn = int(text[turn + 6 :].partition("\n")[0])
+            if (turn := text.rfind("\n|turn|")) >= 0:
+                self._turn = int(text[turn + 7 :].partition("\n")[0])
         request = update.request_text
         if request is not None:
             assert update.rqid is not None
@@ -156,6 +161,7 @@ class Battle:
     def _ask(self, seat: Seat, request: str, rqid: int) -> None:
         waits = request.startswith('{"wait":true')
         seat.rqid = rqid
+        seat.changes = 0
         seat.request = f'|request|{request[:-1]},"rqid":{rqid}}}'
         seat.state = SeatState.WAITING if waits else SeatState.ASKED
         self._tell(seat, seat.request)
@@ -177,7 +183,7 @@ class Battle:
 
     def _finish(self, result: Result) -> None:
         winner = None if result.winner is None else self._seat_at(result.winner).user
-        self._close()
+        self.close()
         if self._on_end is not None:
             self._on_end(self, winner)
 
@@ -186,11 +192,11 @@ class Battle:
         cause = f"{type(error).__name__}: {error}".replace("|", "/").replace("\n", " ")
         for seat in self._seats:
             self._tell(seat, f"|bigerror|{cause}\n|tie\n|deinit")
-        self._close()
+        self.close()
         if self._on_end is not None:
             self._on_end(self, None)
 
-    def _close(self) -> None:
+    def close(self) -> None:
         self.is_over = True
         self._stop_ticking()
         if self._timer is not None:
@@ -202,10 +208,9 @@ class Battle:
             seat.user.send(text, self.tag)
 
     def _add(self, line: str, to: SideId | None = None) -> None:
-        """Says something in the room that the simulator has not said."""
+        """Says something in the room that the simulator has not said, and nobody says again."""
         for seat in self._seats:
             if to in (None, seat.side.id):
-                seat.log.append(line)
                 self._tell(seat, line)
 
     def _seat_of(self, user: User) -> Seat:
@@ -228,12 +233,13 @@ class Battle:
             self._choose(seat, choice)
 
     def _is_too_late(self, seat: Seat, rqid: str) -> bool:
-        if rqid and rqid != str(seat.rqid):
+        if (rqid and rqid != str(seat.rqid)) or seat.changes > _MOST_CHANGES:
             return True
         return all(each.state is not SeatState.ASKED for each in self._seats)
 
     def _choose(self, seat: Seat, choice: str) -> None:
         if seat.state is SeatState.CHOSEN:
+            seat.changes += 1
             self._send(seat, seat.side.undo)
         seat.state = SeatState.CHOSEN
         self._send(seat, lambda: seat.side.choose(choice, rqid=seat.rqid))
@@ -248,6 +254,7 @@ class Battle:
             self._tell(seat, _TOO_LATE.format("cancel"))
         else:
             seat.state = SeatState.ASKED
+            seat.changes += 1
             self._send(seat, seat.side.undo)
             if self._timer is not None:
                 self._timer.undone(seat.side.id)
@@ -304,7 +311,7 @@ class Battle:
 
     def leave(self, user: User) -> None:
         seat = self._seat_of(user)
-        if seat.is_present:
+        if seat.is_present and not self.is_over:
             seat.is_present = False
             self._miss(seat)
 

@@ -17,7 +17,8 @@ __all__ = ["BestOf"]
 _TICKS_BETWEEN: Final = 40 // TICK
 _NEVER: Final = "The battle is not currently waiting for ready confirmation."
 
-OpenBattle = Callable[["BestOf", Callable[[Battle, User | None], None]], Awaitable[Battle | None]]
+OpenBattle = Callable[[Callable[[Battle, User | None], None]], Awaitable[Battle | None]]
+"""Opens a battle of the set, and tells of its end."""
 
 
 class BestOf:
@@ -66,7 +67,7 @@ class BestOf:
                 return
         self._games += 1
         self._add(f"|html|<h2>Game {self._games}</h2>")
-        battle = await self._open_battle(self, self._on_battle_end)
+        battle = await self._open_battle(self._on_battle_end)
         if battle is None:
             self._end(None)
             return
@@ -126,13 +127,18 @@ class BestOf:
             self._next_game = None
 
     def _end(self, winner: User | None) -> None:
+        self._add(f"|win|{winner.name}\n|deinit" if winner else "|tie\n|deinit")
+        self.close()
+
+    def close(self) -> None:
         self.is_over = True
         self._stop_waiting()
-        self._add(f"|win|{winner.name}\n|deinit" if winner else "|tie\n|deinit")
         self._host.remove_game(self, self.users)
 
-    def _add(self, line: str) -> None:
-        self._log.append(line)
+    def _add(self, line: str, *, is_kept: bool = True) -> None:
+        """Says something to both, and again to whoever comes back."""
+        if is_kept:
+            self._log.append(line)
         for user in self.users:
             user.send(line, self.tag)
 
@@ -141,6 +147,8 @@ class BestOf:
     def confirm_ready(self, user: User) -> None:
         if self._ready is None:
             user.send(f"|error|{_NEVER}", self.tag)
+            return
+        if user in self._ready:
             return
         self._ready.add(user)
         self._show_button(user)
@@ -173,7 +181,7 @@ class BestOf:
         """The battles notice who is missing; a set waits for its players between them."""
 
     def chat(self, user: User, line: str) -> None:
-        self._add(f"|c|☆{user.name}|{line}")
+        self._add(f"|c|☆{user.name}|{line}", is_kept=False)
 
     def log_of(self, user: User) -> str:
         return "\n".join(self._log)

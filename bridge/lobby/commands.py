@@ -178,6 +178,8 @@ def _message(lobby: Lobby, user: User, saying: Saying) -> None:
     # What begins with a slash has a meaning in a message, such as a challenge that nobody made.
     if receiver is None or receiver.connection is None:
         saying.complain(f"User {name.strip()} not found. Did you misspell their name?")
+    elif len(text) > lobby.limits.longest_chat:
+        saying.complain("Your message is too long.")
     elif not text or text.startswith("/"):
         saying.complain("A private message is a text that begins with no slash.")
     else:

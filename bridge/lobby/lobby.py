@@ -5,39 +5,25 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Coroutine, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
 
-from ..errors import BridgeError, ConfigError, StaleChoice
+from ..errors import BridgeError, StaleChoice
 from ..registry import ControllerRegistry
 from ..seeds import Seed
 from .commands import Saying, obey
+from .limits import Limits
 from .matchmaking import Matchmaker
 from .names import clean_name, name_problem, to_id
 from .timer import TICK
 from .users import Connection, Game, Transport, User
 
-__all__ = ["Limits", "Lobby"]
+__all__ = ["Lobby"]
 
 log = structlog.get_logger("bridge.lobby")
 
 _CHALLENGE_BYTES = 128
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much a client may ask for."""
-
-    games_per_user: int = 512
-    lines_per_message: int = 8
-    longest_message: int = 64 * 1024
-
-    def __post_init__(self) -> None:
-        for name in self.__slots__:
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}, but must be at least 1")
 
 
 class Lobby:
@@ -56,7 +42,6 @@ class Lobby:
     ) -> None:
         self.registry = registry
         self.limits = limits or Limits()
-        self.games_per_user = self.limits.games_per_user
         self.tick_seconds = tick_seconds
         """How long a tick of the battle timers takes, which count it as five seconds."""
         self.matchmaker = Matchmaker(self, seed)
@@ -122,19 +107,24 @@ class Lobby:
 
     def say(self, connection: Connection, room: str, line: str) -> None:
         """Does what a line says, if it is a command, or else passes it on."""
+        line = line.strip()
         if line.startswith("/") and not line.startswith("//"):
             word, _, target = line[1:].partition(" ")
             obey(self, Saying(connection, room, word.lower(), target))
-            return
+        elif line:
+            self._chat(connection, room, line)
+
+    def _chat(self, connection: Connection, room: str, line: str) -> None:
         user = connection.user
         game = None if user is None else user.games.get(room)
-        text = line.strip()
-        if not text:
-            return
         if user is None or game is None:
             connection.complain("You can only chat in the room of a game that you play.")
+        elif len(line) > self.limits.longest_chat:
+            connection.complain("Your message is too long.", room)
         else:
-            game.chat(user, text.replace("|", "/"))
+            # Clients show what begins with one slash as if the server had said it.
+            text = line.replace("|", "/")
+            game.chat(user, f"//{text.lstrip('/')}" if text.startswith("/") else text)
 
     def disconnect(self, connection: Connection) -> None:
         """A client is gone. Its games wait for it, by the clock."""
@@ -237,8 +227,10 @@ class Lobby:
             log.error("a command of a client failed", exc_info=error)
 
     async def close(self, reason: str = "the server is closing") -> None:
-        """Parts from everybody; games end with the registry, which is not closed here."""
+        """Parts from everybody; their rooms end with the registry, which is not closed here."""
         self._is_open = False
+        for game in list(self._games.values()):
+            game.close()
         for connection in list(self._connections):
             connection.transport.close(reason)
             self.disconnect(connection)

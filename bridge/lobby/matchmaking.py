@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from html import escape
-from typing import Protocol
+from typing import Final, Protocol
 
 from .. import seeds
 from ..errors import BattleRejected, BridgeError, RegistryClosed
@@ -15,9 +16,13 @@ from ..journal import Player
 from ..registry import ControllerRegistry
 from .battle import Battle, Host
 from .best_of import BestOf
+from .limits import Limits
 from .users import User
 
 __all__ = ["Challenge", "Matchmaker", "Ready"]
+
+# Each may be a question to Node, for which the battles of others wait.
+_MOST_AT_ONCE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class Directory(Host, Protocol):
     """What matchmaking needs of the lobby."""
 
     registry: ControllerRegistry
-    games_per_user: int
+    limits: Limits
 
 
 class Matchmaker:
@@ -65,9 +70,12 @@ class Matchmaker:
         """A user who can play the format, or None if it was told why not."""
         # Read before anything is awaited: the next challenge may come with another team.
         team = user.team
-        if len(user.games) >= self._lobby.games_per_user:
-            user.popup(f"You are limited to {self._lobby.games_per_user} games at the same time.")
+        if self._has_too_many_games(user):
             return None
+        if user.preparing >= _MOST_AT_ONCE:
+            user.popup("You are challenging and searching too much at once.")
+            return None
+        user.preparing += 1
         try:
             facts = await self._lobby.registry.describe_format(format)
             if is_challenge or facts.is_ladder:
@@ -82,7 +90,16 @@ class Matchmaker:
             )
         except BridgeError as error:
             user.popup(f"The battle could not be started: {error}")
+        finally:
+            user.preparing -= 1
         return None
+
+    def _has_too_many_games(self, user: User) -> bool:
+        most = self._lobby.limits.games_per_user
+        if len(user.games) < most:
+            return False
+        user.popup(f"You are limited to {most} games at the same time.")
+        return True
 
     # Challenges
 
@@ -104,7 +121,10 @@ class Matchmaker:
             )
             return
         ready = await self.prepare(user, format, is_challenge=True)
-        if ready is None or user in self._challenges:
+        if ready is None or user.connection is None or user in self._challenges:
+            return
+        if opponent.connection is None:
+            user.popup(_went_offline(opponent))
             return
         theirs = self.challenge_between(user, opponent)
         if theirs is None:
@@ -212,6 +232,10 @@ class Matchmaker:
             if user.connection is None:
                 other.popup(_went_offline(user))
                 return None
+        for user, other in (users, users[::-1]):
+            if self._has_too_many_games(user):
+                other.popup(f"Your opponent {user.id} plays too many games already.")
+                return None
         for user in users:
             self.cancel_searches(user)
         facts = first.facts
@@ -219,11 +243,7 @@ class Matchmaker:
             self._sets += 1
             tag = f"game-bestof{facts.best_of}-{facts.id.partition('@@@')[0]}-{self._sets}"
 
-            async def open_next(
-                _set: BestOf, on_end: Callable[[Battle, User | None], None]
-            ) -> Battle | None:
-                return await self._open(first, second, on_end)
-
+            open_next = partial(self._open, first, second)
             BestOf(self._lobby, tag, facts.best_of, users, open_next).begin()
             return tag
         battle = await self._open(first, second)

@@ -45,6 +45,9 @@ class Game(Protocol):
 
     def chat(self, user: User, line: str) -> None: ...
 
+    def close(self) -> None:
+        """Ends it without a word; nothing of it goes on."""
+
     def log_of(self, user: User) -> str:
         """What a player has seen so far."""
 
@@ -78,7 +81,17 @@ class Connection:
 class User:
     """Somebody with a name, who may lose a connection and come back with another."""
 
-    __slots__ = ("avatar", "connection", "games", "id", "name", "number", "searching", "team")
+    __slots__ = (
+        "avatar",
+        "connection",
+        "games",
+        "id",
+        "name",
+        "number",
+        "preparing",
+        "searching",
+        "team",
+    )
 
     def __init__(self, name: str, id: str, number: int) -> None:
         self.name = name
@@ -90,6 +103,8 @@ class User:
         self.connection: Connection | None = None
         self.games: dict[str, Game] = {}
         self.searching: list[str] = []
+        self.preparing = 0
+        """How many of its challenges and searches are being looked at."""
 
     def __repr__(self) -> str:
         state = "here" if self.connection else "gone"

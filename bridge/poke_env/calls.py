@@ -22,7 +22,7 @@ _WAITING: Final = ("_send_challenges", "_accept_challenges", "_ladder")
 
 
 class Calls:
-    """What waits on a player; used on the player's loop alone."""
+    """What waits on a player; used on its loop, or on that of a call, where a method says so."""
 
     def __init__(
         self,
@@ -119,17 +119,22 @@ class Calls:
                 for player in players:
                     if (calls := _calls_of(player)) is not None:
                         calls.end(error, episode)
-                raise
+                # The thread of an environment hears of it where it waits.
+                if not is_of_environment(self._player):
+                    raise
             finally:
                 episode.ended.set()
 
         return guarded
 
     async def _unless_failed(self, call: Coroutine[Any, Any, None]) -> None:
-        if self._lost is not None:
+        try:
+            await self._settle()
+            if self._lost is not None:
+                raise self._lost.with_traceback(None)
+        except BaseException:
             call.close()
-            raise self._lost
-        await self._settle()
+            raise
         work = asyncio.ensure_future(call)
         failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._failures.add(failure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
@@ -121,7 +122,15 @@ class SupervisedClient(PSClient):
                 self.loop.call_soon(self.calls.forget_challenge, sender)
         task = self.loop.create_task(self._handle_message(text))
         self._active_tasks.add(task)
-        task.add_done_callback(self._active_tasks.discard)
+        task.add_done_callback(self._on_handled)
+
+    def _on_handled(self, task: asyncio.Task[None]) -> None:
+        self._active_tasks.discard(task)
+        if task.cancelled() or (cause := task.exception()) is None or self.logged_in.is_set():
+            return
+        error = ConnectionLost(f"{self.username} cannot log in: {type(cause).__name__}: {cause}")
+        error.__cause__ = cause
+        self.lose(error)
 
     def _room_ended(self, conversation: Conversation) -> None:
         if self._conversations.get(conversation.room) is conversation:
@@ -195,11 +204,6 @@ class LocalClient(SupervisedClient):
         """Whether its loop has a thread of its own, which lives as long as the program."""
         super().__init__(*arguments, **named)
 
-    @property
-    def _is_near(self) -> bool:
-        # Not kept: the other thread listens before the constructor has ended in this one.
-        return self.loop is self._server.loop
-
     async def listen(self) -> None:
         """Enters the lobby, which is started if this is its first player."""
         try:
@@ -207,6 +211,10 @@ class LocalClient(SupervisedClient):
         except BridgeError as error:
             self.logger.error("%s", error)
             self.lose(error)
+        except Exception as cause:  # noqa: BLE001 - whatever it is, the player has no pool
+            lost = ConnectionLost(f"the pool did not start: {type(cause).__name__}: {cause}")
+            lost.__cause__ = cause
+            self.lose(lost)
         else:
             self._take_arrived()
 
@@ -261,8 +269,9 @@ class LocalClient(SupervisedClient):
             # Taken out last: what comes meanwhile, from the other thread, is for this loop too.
             try:
                 self.take(*arrived[0])
-            finally:
-                arrived.popleft()
+            except Exception:
+                self.logger.exception("cannot take %s", arrived[0])
+            arrived.popleft()
 
 
 class RemoteClient(SupervisedClient):
@@ -289,8 +298,13 @@ class RemoteClient(SupervisedClient):
                     reason = f"{reason}: {websocket.close_reason}"
         except (OSError, WebSocketException, TimeoutError) as error:
             reason = f"{type(error).__name__}: {error}"
+        except Exception as error:
+            self.logger.exception("the connection ends by a fault of this program")
+            reason = f"{type(error).__name__}: {error}"
         finally:
-            where = f"{self.username} has no connection to {self.websocket_url}"
+            # Without the query, which may have a token in it.
+            url = self.websocket_url.partition("?")[0]
+            where = f"{self.username} has no connection to {url}"
             self.lose(ConnectionLost(f"{where}: {reason}"))
 
     def _take_frame(self, message: str) -> None:

@@ -4,7 +4,7 @@
 a function that looks at the server configuration and makes the client that belongs to it. For any
 configuration that is not ours, that is poke-env's own, as before.
 
-Besides, one method of its model of a battle is replaced by a faster one: see `hot_paths`.
+Besides, some methods of its model of a battle are replaced by faster ones: see `hot_paths`.
 """
 
 from __future__ import annotations

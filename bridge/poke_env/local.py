@@ -43,11 +43,12 @@ class LocalServer:
         self.loop: asyncio.AbstractEventLoop | None = None
         self.lobby: Lobby | None = None
         self.registry: ControllerRegistry | None = None
-        self._settings = {"pool": default_pool()} | dict(settings)
+        self._settings = dict(settings)
         self._seed = seed
         self._starting: asyncio.Task[None] | None = None
         self._failing: asyncio.Task[None] | None = None
         self._is_closed = False
+        self._has_ended = False
         self._choosing = threading.Lock()
 
     def __repr__(self) -> str:
@@ -68,13 +69,13 @@ class LocalServer:
         """What the registry and the lobby say of themselves; empty before the first player."""
         if self.loop is None:
             return {}
-        if asyncio._get_running_loop() is self.loop:
+        if _running_loop() is self.loop:
             return self._read_stats()
 
         async def read() -> dict[str, Any]:
             return self._read_stats()
 
-        return asyncio.run_coroutine_threadsafe(read(), self.loop).result()
+        return asyncio.run_coroutine_threadsafe(read(), self.loop).result(_CLOSE_SECONDS)
 
     def _read_stats(self) -> dict[str, Any]:
         if self.registry is None or self.lobby is None:
@@ -83,9 +84,10 @@ class LocalServer:
 
     def close(self) -> None:
         """Ends every process of the pool; players that still play are told."""
-        if self._is_closed or self.loop is None or not self.loop.is_running():
+        self._is_closed = True
+        if self._has_ended or self.loop is None or not self.loop.is_running():
             return
-        if asyncio._get_running_loop() is self.loop:
+        if _running_loop() is self.loop:
             raise RuntimeError("a player cannot close the pool that it plays on")
         closing = asyncio.run_coroutine_threadsafe(self._close(), self.loop)
         try:
@@ -101,11 +103,15 @@ class LocalServer:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))
 
     async def _enter(self, client: LocalClient) -> Connection:
-        if self._starting is None:
+        if self._starting is None and not self._is_closed:
             self._starting = asyncio.create_task(self._start())
-        await asyncio.shield(self._starting)
-        if self.lobby is None or self._is_closed:
+        if self._starting is not None:
+            # Not as an exception of this player, if it is cancelled for all.
+            await asyncio.wait((self._starting,))
+        if self._starting is None or self._starting.cancelled() or self._is_closed:
             raise ConnectionLost("the pool of this program is closed")
+        self._starting.result()
+        assert self.lobby is not None
         return self.lobby.connect(client)
 
     async def _leave(self, connection: Connection) -> None:
@@ -113,7 +119,7 @@ class LocalServer:
             self.lobby.disconnect(connection)
 
     async def _start(self) -> None:
-        registry = ControllerRegistry(**self._settings)
+        registry = ControllerRegistry(**({"pool": default_pool()} | self._settings))
         # Before poke-env stops the loop that all this runs on: what was registered last goes first.
         atexit.register(self.close)
         await registry.start()
@@ -128,7 +134,7 @@ class LocalServer:
         await lobby.close(f"the pool failed: {error}")
 
     async def _close(self) -> None:
-        self._is_closed = True
+        self._has_ended = True
         atexit.unregister(self.close)
         for task in (self._starting, self._failing):
             if task is not None:
@@ -138,6 +144,14 @@ class LocalServer:
             await self.lobby.close("the pool of this program is closed")
         if self.registry is not None:
             await self.registry.close(drain=False)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that runs in this thread, if one does."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def default_pool() -> int:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 from urllib.parse import quote
 
-from poke_env.ps_client.server_configuration import ServerConfiguration
+from poke_env.ps_client.server_configuration import (
+    LocalhostServerConfiguration,
+    ServerConfiguration,
+)
 
 from ..config import BridgeConfig, load_config
 from ..errors import ConfigError
@@ -25,10 +29,11 @@ __all__ = [
     "remote_server",
 ]
 
-_DEFAULT_URL: Final = "ws://localhost:8000/showdown/websocket"
-
 # A configuration that is pickled twice, for two environments of a child process, is one pool there.
 _servers: weakref.WeakValueDictionary[str, LocalServer] = weakref.WeakValueDictionary()
+if hasattr(os, "register_at_fork"):
+    # A child that is forked has none of the threads that these run in.
+    os.register_at_fork(after_in_child=_servers.clear)
 
 
 class LocalServerConfiguration(ServerConfiguration):
@@ -92,7 +97,10 @@ def local_server(
 
 
 def remote_server(
-    url: str = _DEFAULT_URL, *, token: str | None = None
+    url: str = LocalhostServerConfiguration.websocket_url,
+    authentication_url: str = LocalhostServerConfiguration.authentication_url,
+    *,
+    token: str | None = None,
 ) -> RemoteServerConfiguration:
     """A server configuration for `python -m bridge.serve`, or any other Showdown server.
 
@@ -100,7 +108,7 @@ def remote_server(
     """
     if token is not None:
         url = f"{url}{'&' if '?' in url else '?'}token={quote(token)}"
-    return _restore_remote(url, "")
+    return _restore_remote(url, authentication_url)
 
 
 def _restore(url: str, settings: Mapping[str, Any], seed: Seed | None) -> LocalServerConfiguration:

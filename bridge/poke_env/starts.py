@@ -68,7 +68,9 @@ class Starts:
             elif self._settled is not None and text.endswith(" cancelled the challenge."):
                 self._answer()
             return False
-        return text.endswith(" rejected the challenge.") and self.refuse(text)
+        # No user can say what begins with a slash.
+        is_refusal = text.startswith("/nonotify ") and text.endswith(" rejected the challenge.")
+        return is_refusal and self.refuse(text)
 
     def withdraw(self) -> None:
         """Takes back all that is unanswered."""

@@ -209,6 +209,52 @@ async def test_strangers_are_not_let_into_a_battle(
     assert len(red.heard) == heard
 
 
+async def test_a_player_may_be_called_as_the_protocol_calls_things(lobby: Lobby) -> None:
+    turn, win = LobbyClient.enter(lobby, "turn"), LobbyClient.enter(lobby, "win")
+    for client in (turn, win):
+        client.say("/utm Mew|||synchronize|splash||||||50|")
+    room = await battle_between(turn, win, "gen9customgame")
+    for client in (turn, win):
+        assert (await client.asked(room))["teamPreview"]
+        client.say("/team 1", room)
+    await turn.hears("|turn|1")
+
+
+@pytest.mark.parametrize("line", ["/uhtml a,<b>", " /raw <b>", "|raw <b>", "//raw <b>", "||raw"])
+async def test_what_players_say_is_never_taken_for_the_servers_words(
+    red: LobbyClient, blue: LobbyClient, line: str
+) -> None:
+    room = await battle_between(red, blue)
+    await blue.asked(room)
+    heard = len(blue.heard)
+    red.say(line, room)
+    for _, text in blue.heard[heard:]:
+        assert text.startswith("|c|☆Red|//")
+
+
+async def test_what_is_said_is_bounded_and_not_kept(
+    lobby: Lobby, red: LobbyClient, blue: LobbyClient
+) -> None:
+    room = await battle_between(red, blue)
+    await blue.asked(room)
+    red.say("x" * 301, room)
+    assert red.heard[-1] == (room, "|error|Your message is too long.")
+    red.say(f"/pm Blue, {'x' * 301}")
+    assert red.heard[-1] == ("", "|error|Your message is too long.")
+    red.say("good luck", room)
+    blue.say(f"/join {room}")
+    assert "good luck" not in blue.said("|init|battle", room)[-1]
+
+
+async def test_a_mind_is_not_changed_for_ever(red: LobbyClient, blue: LobbyClient) -> None:
+    room = await battle_between(red, blue)
+    await blue.asked(room)
+    for _ in range(60):
+        red.say("/choose move 1", room)
+        red.say("/undo", room)
+    await red.hears("|error|[Invalid choice] Sorry, too late to")
+
+
 async def test_players_chat_in_their_room_and_their_words_are_only_words(
     red: LobbyClient, blue: LobbyClient
 ) -> None:

@@ -194,6 +194,27 @@ async def test_a_challenge_ends_with_the_client_of_either(lobby: Lobby) -> None:
     await blue.hears('|popup|User "Red" not found.')
 
 
+async def test_a_challenge_to_one_who_goes_meanwhile_is_none(lobby: Lobby) -> None:
+    red, blue = LobbyClient.enter(lobby, "Red"), LobbyClient.enter(lobby, "Blue")
+    red.say(f"/challenge Blue, {FORMAT}")
+    blue.go()
+    await red.hears("|popup|Sorry, your opponent blue went offline")
+    green = LobbyClient.enter(lobby, "Green")
+    red.say(f"/challenge Green, {FORMAT}")
+    red.go()
+    await until(lambda: not lobby._tasks)
+    assert not green.said("|pm|")
+    await battle_between(LobbyClient.enter(lobby, "Red"), green)
+
+
+async def test_only_so_much_is_looked_at_for_one_user(lobby: Lobby) -> None:
+    red = LobbyClient.enter(lobby, "Red")
+    for number in range(20):
+        red.say(f"/search gen1nonsense{number}")
+    await red.hears("|popup|You are challenging and searching too much at once.")
+    await until(lambda: len(red.said("|popup|Your selected format is invalid")) == 16)
+
+
 async def test_games_at_the_same_time_are_bounded(lobby: Lobby) -> None:
     red, blue = LobbyClient.enter(lobby, "Red"), LobbyClient.enter(lobby, "Blue")
     for _ in range(2):
