@@ -432,20 +432,21 @@ def measure_showdown(
     warmup: int,
     simulator_processes: Sequence[int],
     concurrencies: Sequence[int],
+    rounds: int = 1,
     format: str = "gen9randombattle",
 ) -> list[Trial]:
-    """Measure every combination of the two settings once, with one server for each first one.
+    """Measure every combination of the two settings, with one server for each first one.
 
     At least twice as many battles are played as are in flight at a time.
     """
     trials = []
     for count in simulator_processes:
         with ShowdownServer(package, node, ServerSettings(simulator_processes=count)) as server:
-            for concurrency in concurrencies:
+            for number, concurrency in enumerate([*concurrencies] * rounds):
                 sample = play_in_own_process(
                     server,
                     battles=max(battles, 2 * concurrency),
-                    warmup=warmup,
+                    warmup=warmup if number < len(concurrencies) else warmup // 4,
                     concurrency=concurrency,
                     format=format,
                 )

@@ -29,6 +29,7 @@ from bridge.benchmarks.rows import (
     Plan,
     RowSpec,
     Source,
+    fastest,
     patch_row,
     patch_rows,
     simulator_rows,
@@ -189,6 +190,11 @@ def test_cold_starts_compare_neighbours() -> None:
     assert comparison.is_reached
 
 
+def test_settings_are_compared_by_their_medians() -> None:
+    tried = [((1, 20), 50.0), ((2, 20), 90.0), ((1, 20), 52.0), ((2, 20), 40.0), ((2, 20), 41.0)]
+    assert fastest(tried) == (1, 20)
+
+
 def test_the_rows_have_the_names_that_others_rely_on() -> None:
     assert {"limit", "process_per_battle", "pool", "showdown_websocket"} <= set(ROWS)
     assert {"poke_env_local", "poke_env_serve", "resets_showdown", "resets_local"} <= set(ROWS)
@@ -260,6 +266,7 @@ TINY = Plan(
     simulator_processes=(1,),
     concurrencies=(2,),
     search_battles=1,
+    search_rounds=1,
     resets=2,
     simulator_repeats=2,
     simulator_battles=2,
