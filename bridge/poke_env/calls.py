@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from poke_env.player import Player
 
-from ..errors import BridgeError
+from ..errors import BattleRejected, BridgeError
 from ..lobby.names import to_id
 from .episodes import Episode, is_of_environment
 
@@ -111,6 +111,7 @@ class Calls:
             before: Episode, episode: Episode, players: tuple[Player, ...], battles: int
         ) -> None:
             try:
+                _require_common_ground(*players)
                 if is_of_environment(self._player):
                     await before.ended.wait()
                 await self._unless_failed(call(*players[1:], n_battles=battles))
@@ -147,6 +148,21 @@ class Calls:
             self._failures.discard(failure)
             failure.cancel()
             await _cancelled(work)
+
+
+def _require_common_ground(player: Player, *opponents: Player) -> None:
+    """Refuses a match of players who would wait for each other for ever."""
+    for opponent in opponents:
+        if opponent.format != player.format:
+            raise BattleRejected(
+                f"{player.username} plays {player.format}, but {opponent.username} plays "
+                f"{opponent.format}: give both the same battle_format"
+            )
+        if opponent.ps_client.websocket_url != player.ps_client.websocket_url:
+            raise BattleRejected(
+                f"{player.username} and {opponent.username} are on different servers: give both "
+                "the same server_configuration"
+            )
 
 
 def _calls_of(player: Player) -> Calls | None:

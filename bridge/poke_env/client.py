@@ -302,6 +302,8 @@ class RemoteClient(SupervisedClient):
             self.logger.exception("the connection ends by a fault of this program")
             reason = f"{type(error).__name__}: {error}"
         finally:
+            if "HTTP 401" in reason:
+                reason += ": give its token to remote_server(url, token=...)"
             # Without the query, which may have a token in it.
             url = self.websocket_url.partition("?")[0]
             where = f"{self.username} has no connection to {url}"

@@ -8,7 +8,7 @@ import pickle
 import pytest
 from poke_env.player import RandomPlayer
 
-from bridge.errors import ConnectionLost
+from bridge.errors import BattleRejected, ConnectionLost
 from bridge.poke_env import local_server, remote_server
 
 from .cast import FORMAT
@@ -52,3 +52,14 @@ def test_a_configuration_is_the_same_pool_wherever_it_is_unpickled_in_a_process(
     assert again == server
     assert again.server is server.server
     assert pickle.loads(pickle.dumps(remote_server())) == remote_server()
+
+
+async def test_players_of_different_formats_or_pools_are_told_so_and_do_not_wait() -> None:
+    with local_server(pool=1, warmup_battles=0) as server, local_server(pool=1) as elsewhere:
+        one = RandomPlayer(battle_format=FORMAT, server_configuration=server)
+        other = RandomPlayer(battle_format="gen2randombattle", server_configuration=server)
+        stranger = RandomPlayer(battle_format=FORMAT, server_configuration=elsewhere)
+        for opponent, reason in ((other, "same battle_format"), (stranger, "different servers")):
+            with pytest.raises(BattleRejected, match=reason):
+                async with asyncio.timeout(15):
+                    await one.battle_against(opponent)
