@@ -158,7 +158,8 @@ class SupervisedClient(PSClient):
 
     def lose(self, error: BridgeError) -> None:
         """The connection is of no more use: ends the calls of the player, now and later."""
-        self._drop_conversations()
+        if rooms := self._drop_conversations():
+            error = error.about(", ".join(rooms))
         if self.calls is not None:
             self.calls.lose(error)
             self.calls.forget_battles()

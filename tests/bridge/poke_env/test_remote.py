@@ -182,7 +182,11 @@ async def test_a_dead_server_is_raised_for_both_and_for_all_later_calls(start: S
     async with pair(configuration, Murderer, max_concurrent_battles=3) as (one, other):
         assert isinstance(one, Murderer)
         one.victim = psutil.Process(server.process.pid)
-        await fails(one.battle_against(other, n_battles=5), ConnectionLost, "has no connection to")
+        error = await fails(
+            one.battle_against(other, n_battles=5), ConnectionLost, "has no connection to"
+        )
+        assert error.room is not None
+        assert error.room.startswith(f"battle-{FORMAT}-")
         await fails(other.ladder(1), ConnectionLost, other.username)
 
 
