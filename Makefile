@@ -88,4 +88,4 @@ lock: ## write constraints.txt anew: the newest versions that pyproject.toml all
 
 clean: ## remove all that setup, tests and builds made
 	rm -rf $(VENV) node/node_modules build dist .mypy_cache .pytest_cache .ruff_cache
-	find bridge scripts tests -name __pycache__ -prune -exec rm -rf {} +
+	find bridge scripts src tests -name __pycache__ -prune -exec rm -rf {} +

@@ -33,19 +33,25 @@ def test_a_wheel_carries_the_node_side(carried: set[str]) -> None:
     files = ["controller.js", "package.json", "package-lock.json", "bench/limit.js"]
     files += [str(file.relative_to(node)) for file in (node / "lib").glob("*.js")]
     assert len(files) > 10
+    observation = [file for file in (node / "observation").rglob("*") if file.is_file()]
+    assert len(observation) > 10
+    files += [str(file.relative_to(node)) for file in observation]
     assert {f"bridge/_node/{name}" for name in files} <= carried
 
 
-def test_a_wheel_carries_every_file_of_the_package(carried: set[str]) -> None:
+def test_a_wheel_carries_every_file_of_the_packages(carried: set[str]) -> None:
     files = {
-        str(file.relative_to(ROOT))
-        for file in (ROOT / "bridge").rglob("*")
+        str(file.relative_to(parent))
+        for parent, package in ((ROOT, "bridge"), (ROOT / "src", "maple"))
+        for file in (parent / package).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
     assert {"bridge/py.typed", "bridge/throughput/page.html", "bridge/throughput/page.js"} <= files
+    assert {"maple/py.typed", "maple/env/__init__.py"} <= files
     assert files <= carried
 
 
 def test_a_wheel_carries_nothing_that_was_installed_or_is_only_for_tests(carried: set[str]) -> None:
     assert [name for name in carried if any(part in name for part in LEFT_OUT)] == []
-    assert {name.partition("/")[0] for name in carried} == {"bridge", "maple-0.1.0.dist-info"}
+    top = {name.partition("/")[0] for name in carried}
+    assert top == {"bridge", "maple", "maple-0.1.0.dist-info"}

@@ -1,0 +1,1 @@
+"""Battles as environments: what an agent sees, what it may do, and what it is rewarded for."""
