@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -11,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
-import yaml
-from jsonargparse import ArgumentError, ArgumentParser
 
 from .errors import ConfigError
 from .machine import cache_folder, cpu_count
+from .settings import build_settings, load_settings
 
 __all__ = ["BridgeConfig", "load_config"]
 
@@ -159,50 +157,8 @@ _POSITIVE = (
 
 def load_config(path: str | Path) -> BridgeConfig:
     """Reads settings from a YAML file; keys that are not given keep their defaults."""
-    try:
-        data = yaml.safe_load(Path(path).read_bytes())
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not valid YAML: {_yaml_problem(error)}") from error
-    if data is None:
-        data = {}
-    if not isinstance(data, dict):
-        raise ConfigError(f"{path} is not a mapping of settings to values")
-    try:
-        return _build(data)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error.message}") from error
+    return load_settings(path, _build)
 
 
 def _build(data: Mapping[Any, Any]) -> BridgeConfig:
-    known = [f.name for f in fields(BridgeConfig)]
-    for key in data:
-        if key not in known:
-            nearest = difflib.get_close_matches(str(key), known, n=1, cutoff=0.0)[0]
-            raise ConfigError(f"unknown setting {key!r}; did you mean {nearest!r}?")
-        if data[key] is None and key not in _OPTIONAL:
-            raise ConfigError(f"{key} has no value")
-    parser = ArgumentParser(exit_on_error=False)
-    parser.add_class_arguments(BridgeConfig, "bridge")
-    plain = {
-        k: str(v) if isinstance(v, Path) else list(v) if isinstance(v, tuple) else v
-        for k, v in data.items()
-    }
-    try:
-        checked = parser.parse_object({"bridge": plain})
-        return BridgeConfig(**vars(checked.bridge))
-    except ArgumentError as error:
-        raise ConfigError(_shorten(str(error))) from error
-
-
-def _yaml_problem(error: yaml.YAMLError) -> str:
-    """What is wrong and where, in one line of the several that YAML takes."""
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"line {error.problem_mark.line + 1}: {error.problem}"
-    return str(error).partition("\n")[0]
-
-
-def _shorten(message: str) -> str:
-    """jsonargparse explains over several lines; the first two say which key and why."""
-    return " ".join(line.strip() for line in message.replace("bridge.", "").splitlines()[:2])
+    return build_settings(BridgeConfig, data, optional=_OPTIONAL)

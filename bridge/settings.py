@@ -1,0 +1,76 @@
+"""Reads typed settings from YAML: what is unknown, of the wrong type or missing is told by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from jsonargparse import ArgumentError, ArgumentParser
+
+from .errors import ConfigError
+
+__all__ = ["build_settings", "load_settings", "nearest"]
+
+Settings = TypeVar("Settings")
+
+
+def load_settings(path: str | Path, build: Callable[[Mapping[Any, Any]], Settings]) -> Settings:
+    """What `build` makes of the mapping in a YAML file; its errors name the file."""
+    try:
+        data = yaml.safe_load(Path(path).read_bytes())
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not valid YAML: {_yaml_problem(error)}") from error
+    if data is None:
+        data = {}
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path} is not a mapping of settings to values")
+    try:
+        return build(data)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error.message}") from error
+
+
+def build_settings(
+    kind: type[Settings], data: Mapping[Any, Any], *, optional: Collection[str] = ()
+) -> Settings:
+    """A dataclass of settings from plain data; only those that are optional may be null."""
+    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]  # any dataclass
+    for key in data:
+        if key not in known:
+            raise ConfigError(f"unknown setting {key!r}; did you mean {nearest(key, known)!r}?")
+        if data[key] is None and key not in optional:
+            raise ConfigError(f"{key} has no value")
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(kind, "settings")
+    plain = {
+        k: str(v) if isinstance(v, Path) else list(v) if isinstance(v, tuple) else v
+        for k, v in data.items()
+    }
+    try:
+        checked = parser.parse_object({"settings": plain})
+        return kind(**vars(checked.settings))
+    except ArgumentError as error:
+        raise ConfigError(_shorten(str(error))) from error
+
+
+def nearest(name: object, known: Collection[str]) -> str:
+    """The known name that is most like one that is not."""
+    return difflib.get_close_matches(str(name), known, n=1, cutoff=0.0)[0]
+
+
+def _yaml_problem(error: yaml.YAMLError) -> str:
+    """What is wrong and where, in one line of the several that YAML takes."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        return f"line {error.problem_mark.line + 1}: {error.problem}"
+    return str(error).partition("\n")[0]
+
+
+def _shorten(message: str) -> str:
+    """jsonargparse explains over several lines; the first two say which key and why."""
+    return " ".join(line.strip() for line in message.replace("settings.", "").splitlines()[:2])
