@@ -150,7 +150,7 @@ function main() {
   const data = {};
   for (const generation of GENERATIONS) {
     const described = describeAll(Dex.forGen(generation), tables);
-    const lines = Object.entries(described).map(([kind, rows]) => `"${kind}":[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}]`);
+    const lines = Object.entries(described).map(([kind, rows]) => `"${kind}":[\n${rows.map((/** @type {unknown} */ row) => JSON.stringify(row)).join(',\n')}]`);
     const text = `{${lines.join(',\n')}}\n`;
     fs.writeFileSync(path.join(TABLES, `gen${generation}.json`), text);
     data[`gen${generation}`] = fingerprint(text);

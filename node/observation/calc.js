@@ -1,0 +1,227 @@
+'use strict';
+/**
+ * Damage as @smogon/calc has it, for who asks for the group `calc`: least and most, in percent of the target's HP. What
+ * a side does not know of its opponent is taken as usual: neutral nature, 31 IVs, 84 EVs, the species' first ability.
+ */
+
+const { NONE, UNKNOWN, spec } = require('./names');
+
+/**
+ * @typedef {typeof import('@smogon/calc')} Library
+ * @typedef {InstanceType<Library['Pokemon']>} Fighter
+ * @typedef {import('./encoder').Scene} Scene
+ * @typedef {import('./roster').Member} Member
+ * @typedef {import('./tracker').TrackedPokemon} TrackedPokemon
+ * @typedef {import('./tracker').TrackedSide} TrackedSide
+ * @typedef {import('./tracker').Slot} Slot
+ */
+
+const STATS = /** @type {const} */ (['hp', 'atk', 'def', 'spa', 'spd', 'spe']);
+const CATEGORY = 3;
+const STATUS = 2;
+/** @type {any} */
+const STATUSES = { brn: 'brn', par: 'par', slp: 'slp', frz: 'frz', psn: 'psn', tox: 'tox' };
+/** By our names. @type {any} */
+const WEATHERS = {
+  raindance: 'Rain',
+  primordialsea: 'Heavy Rain',
+  sunnyday: 'Sun',
+  desolateland: 'Harsh Sunshine',
+  sandstorm: 'Sand',
+  hail: 'Hail',
+  snowscape: 'Snow',
+  deltastream: 'Strong Winds',
+};
+/** @type {any} */
+const TERRAINS = { electricterrain: 'Electric', grassyterrain: 'Grassy', mistyterrain: 'Misty', psychicterrain: 'Psychic' };
+
+let load = () => /** @type {Library} */ (require('@smogon/calc'));
+/** @type {Library | null} */
+let library = null;
+
+/**
+ * Says where the calculator is installed, which is loaded when somebody first asks for it.
+ * @param {() => Library} how
+ */
+function calculateWith(how) {
+  load = how;
+  library = null;
+}
+
+/** @param {string} group @param {string} block */
+function namesOf(group, block) {
+  const found = spec.layouts.singles.blocks.find((one) => one.group === group && one.name === block);
+  return found ? found.fields.map((field) => field.name) : [];
+}
+
+const CONDITIONS = namesOf('sides', 'conditions');
+const VOLATILES = namesOf('actives', 'volatiles');
+const FIELDS = namesOf('field', 'state').slice(4);
+const HAZARDS = CONDITIONS.indexOf('reflect');
+const DYNAMAX = VOLATILES.indexOf('dynamax');
+const HELPING_HAND = VOLATILES.indexOf('helpinghand');
+const TRANSFORM = VOLATILES.indexOf('transform');
+
+/**
+ * @param {import('./encoder').Encoder} encoder
+ * @param {Scene} scene
+ */
+function writeCalc(encoder, scene) {
+  const { Generations, Pokemon, Move, Field, calculate } = (library ??= load());
+  const { tracker, own, foe, roster, tables } = scene;
+  const gen = Generations.get(/** @type {any} */ (tracker.gen));
+  const ours = own.slots.map((place, slot) => ownFighter(gen, Pokemon, place, roster.order[slot]));
+  const theirs = foe.slots.map((place) => foeFighter(gen, Pokemon, place));
+  const { slots, buffer } = encoder;
+
+  /**
+   * @param {number} at
+   * @param {Fighter | null} attacker
+   * @param {Fighter | null} defender
+   * @param {number | undefined} move
+   * @param {InstanceType<Library['Field']>} field
+   */
+  const write = (at, attacker, defender, move, field) => {
+    if (!attacker || !defender || !move || move === NONE || tables.moves[move]?.[CATEGORY] === STATUS) return;
+    const used = new Move(gen, /** @type {any} */ (spec.tables.moves.names[move]), { useMax: attacker.isDynamaxed });
+    if (!used.name || used.category === 'Status') return;
+    const [least, most] = calculate(gen, attacker, defender, used, field).range();
+    const whole = defender.maxHP();
+    buffer[at] = Math.min(255, Math.floor((100 * least) / whole));
+    buffer[at + 1] = Math.min(255, Math.floor((100 * most) / whole));
+  };
+
+  for (let slot = 0; slot < slots; slot++) {
+    const forward = new Field(/** @type {any} */ (fieldOf(scene, own, foe, slot)));
+    const backward = new Field(/** @type {any} */ (fieldOf(scene, foe, own, slot)));
+    for (let move = 0; move < spec.moves; move++) {
+      for (let target = 0; target < slots; target++) {
+        const entry = 2 * ((slot * spec.moves + move) * slots + target);
+        write(encoder.at.ownCalc + entry, ours[slot], theirs[target], roster.order[slot]?.moves[move], forward);
+        write(encoder.at.foeCalc + entry, theirs[slot], ours[target], foe.slots[slot].pokemon?.moves[move], backward);
+      }
+    }
+  }
+}
+
+/**
+ * @param {Scene} scene
+ * @param {TrackedSide} attacker
+ * @param {TrackedSide} defender
+ * @param {number} slot of the attacker
+ */
+function fieldOf({ tracker }, attacker, defender, slot) {
+  const stands = (/** @type {string} */ name) => tracker.fields[FIELDS.indexOf(name)] >= 0;
+  const screen = (/** @type {string} */ name) => defender.conditions.screens[CONDITIONS.indexOf(name) - HAZARDS] >= 0;
+  return {
+    gameType: tracker.game === 'doubles' ? 'Doubles' : 'Singles',
+    weather: WEATHERS[spec.classes.weathers[tracker.weather]],
+    terrain: TERRAINS[spec.classes.terrains[tracker.terrain]],
+    isGravity: stands('gravity'),
+    isMagicRoom: stands('magicroom'),
+    isWonderRoom: stands('wonderroom'),
+    attackerSide: { isHelpingHand: attacker.slots[slot].volatiles[HELPING_HAND] === 1 },
+    defenderSide: {
+      isReflect: screen('reflect'),
+      isLightScreen: screen('lightscreen'),
+      isAuroraVeil: screen('auroraveil'),
+    },
+  };
+}
+
+/**
+ * @param {any} gen
+ * @param {Library['Pokemon']} Pokemon
+ * @param {Slot} place
+ * @param {Member | undefined} member
+ * @returns {Fighter | null}
+ */
+function ownFighter(gen, Pokemon, place, member) {
+  if (!member?.isActive || !member.hp || !place.pokemon) return null;
+  const isDisguised = place.pokemon.name !== member.name && !place.volatiles[TRANSFORM];
+  const species = isDisguised ? member.species : place.species;
+  const options = {
+    ...common(gen, place, member.level, member.ability, member.item, member.status),
+    teraType: member.terastallized ? spec.classes.types[member.teraType] : undefined,
+  };
+  const fighter = make(gen, Pokemon, species, { ...options, overrides: overridesOf(gen.num, member, isDisguised ? null : place) });
+  if (fighter) fighter.originalCurHP = Math.max(1, Math.round((member.hp / 255) * fighter.rawStats.hp));
+  return fighter;
+}
+
+/**
+ * The calculator works stats out by itself: it is given base stats from which those of the request follow.
+ * @param {number} gen
+ * @param {Member} member
+ * @param {Slot | null} place whose types count
+ */
+function overridesOf(gen, { stats, level }, place) {
+  /** @type {Record<string, number>} */
+  const baseStats = {};
+  for (let i = 0; i < STATS.length; i++) {
+    const fixed = i === 0 ? level + 10 : 5;
+    const doubled = ((stats[i] - fixed + 0.5) * 100) / level;
+    baseStats[STATS[i]] = gen < 3 ? (doubled - 63) / 2 - 15 : (doubled - 31) / 2;
+  }
+  return place ? { baseStats, types: typeNames(place) } : { baseStats };
+}
+
+/** @param {Slot} place */
+function typeNames(place) {
+  const names = place.types.filter((type) => type > NONE).map((type) => spec.classes.types[type]);
+  return names.length ? names : ['???'];
+}
+
+/**
+ * @param {any} gen
+ * @param {Library['Pokemon']} Pokemon
+ * @param {Slot} place
+ * @returns {Fighter | null}
+ */
+function foeFighter(gen, Pokemon, place) {
+  const { pokemon } = place;
+  if (!pokemon || pokemon.fainted) return null;
+  const evs = gen.num < 3 ? undefined : { hp: 84, atk: 84, def: 84, spa: 84, spd: 84, spe: 84 };
+  const teraType = pokemon.terastallized ? spec.classes.types[pokemon.teraType] : undefined;
+  const ability = place.ability === UNKNOWN ? pokemon.ability : place.ability;
+  const options = { ...common(gen, place, pokemon.level, ability, pokemon.item, pokemon.status), teraType, evs };
+  // While it has a Tera type, its own types are those that it was born with.
+  const overrides = teraType ? undefined : { types: typeNames(place) };
+  const fighter = make(gen, Pokemon, place.species, { ...options, overrides });
+  if (fighter) fighter.originalCurHP = Math.max(1, Math.round((pokemon.hp / 255) * fighter.rawStats.hp));
+  return fighter;
+}
+
+/**
+ * @param {any} gen
+ * @param {Slot} place
+ * @param {number} level
+ * @param {number} ability
+ * @param {number} item
+ * @param {number} status
+ */
+function common(gen, place, level, ability, item, status) {
+  const [atk, def, spa, spd, spe] = place.boosts;
+  return {
+    level,
+    ability: ability > NONE ? gen.abilities.get(spec.tables.abilities.names[ability])?.name : undefined,
+    item: item > NONE ? gen.items.get(spec.tables.items.names[item])?.name : undefined,
+    status: STATUSES[spec.classes.statuses[status]],
+    isDynamaxed: place.volatiles[DYNAMAX] === 1,
+    boosts: { atk, def, spa, spd, spe },
+  };
+}
+
+/**
+ * @param {any} gen
+ * @param {Library['Pokemon']} Pokemon
+ * @param {number} species
+ * @param {any} options
+ * @returns {Fighter | null} nothing for a species that the calculator does not know in this generation
+ */
+function make(gen, Pokemon, species, options) {
+  const known = gen.species.get(spec.tables.species.names[species]);
+  return known ? new Pokemon(gen, known.name, options) : null;
+}
+
+module.exports = { calculateWith, writeCalc };

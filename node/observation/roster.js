@@ -1,0 +1,271 @@
+'use strict';
+/**
+ * What a side knows of its own team, from its requests: who is in it, in the order in which actions name them, and the
+ * PP of their moves. Requests only list the PP of Pokémon that choose a move; in between, the log is counted.
+ */
+
+const { abilityNumber, classNumbers, itemNumber, moveNumber, readDetails, NONE } = require('./names');
+
+/** @typedef {import('./tracker').Tracker} Tracker */
+
+const STATUSES = classNumbers('statuses');
+const TYPES = classNumbers('types');
+const HEALTHY = /** @type {number} */ (STATUSES.get('none'));
+const FAINTED = /** @type {number} */ (STATUSES.get('fnt'));
+const STATS = /** @type {const} */ (['atk', 'def', 'spa', 'spd', 'spe']);
+const MOVES = 4;
+
+/** A move that a Pokémon has by itself, and what is left of it. */
+class KnownMove {
+  /** @param {number} move */
+  constructor(move) {
+    this.move = move;
+    this.pp = 0;
+    this.most = 0;
+    /** How often the log had it when `pp` was right. */
+    this.used = 0;
+  }
+}
+
+/** One of the side's own Pokémon. */
+class Member {
+  /** @param {any} entry of a request */
+  constructor(entry) {
+    this.ident = /** @type {string} */ (entry.ident);
+    this.name = this.ident.slice(4);
+    this.details = '';
+    this.species = 0;
+    this.level = 0;
+    this.gender = 0;
+    this.ability = 0;
+    this.item = 0;
+    this.teraType = NONE;
+    this.terastallized = 0;
+    this.hp = 0;
+    this.status = HEALTHY;
+    this.commanding = false;
+    this.reviving = false;
+    /** Maximal HP, and the other stats. */
+    this.stats = [0, 0, 0, 0, 0, 0];
+    /** Where it stands in the current request, counted from 1; 0 if it was not brought along. */
+    this.position = 0;
+    this.isActive = false;
+    /** Moves as they are now, four at most, and their names in requests. @type {number[]} */
+    this.moves = [];
+    /** @type {string[]} */
+    this.moveNames = [];
+    /** @type {KnownMove[]} */
+    this.known = [];
+    /** As whom the log had it while it stood on the field. @type {import('./tracker').TrackedPokemon | null} */
+    this.seenAs = null;
+  }
+
+  /**
+   * @param {any} entry of a request
+   * @param {number} position
+   */
+  read(entry, position) {
+    this.position = position;
+    this.isActive = entry.active;
+    if (entry.details !== this.details) this.#readDetails(entry.details);
+    this.#readCondition(entry.condition);
+    this.ability = abilityNumber(entry.ability ?? entry.baseAbility);
+    this.item = itemNumber(entry.item);
+    if (entry.teraType) this.teraType = TYPES.get(entry.teraType) ?? 0;
+    this.terastallized = entry.terastallized ? 1 : 0;
+    this.commanding = entry.commanding === true;
+    this.reviving = entry.reviving === true;
+    const { stats } = entry;
+    for (let i = 0; i < STATS.length; i++) this.stats[i + 1] = stats[STATS[i]];
+    this.#readMoves(entry.moves);
+  }
+
+  /** @param {string} details */
+  #readDetails(details) {
+    const { species, level, gender } = readDetails(details);
+    this.details = details;
+    this.species = species;
+    this.level = level;
+    this.gender = gender;
+  }
+
+  /** @param {string} condition such as `113/301 par` or `0 fnt` */
+  #readCondition(condition) {
+    const slash = condition.indexOf('/');
+    if (slash < 0) {
+      this.hp = 0;
+      this.status = FAINTED;
+      return;
+    }
+    const space = condition.indexOf(' ', slash);
+    const now = Number(condition.slice(0, slash));
+    const most = Number(space < 0 ? condition.slice(slash + 1) : condition.slice(slash + 1, space));
+    this.stats[0] = most;
+    this.hp = now > 0 ? Math.max(1, Math.round((255 * now) / most)) : 0;
+    this.status = space < 0 ? HEALTHY : (STATUSES.get(condition.slice(space + 1)) ?? 0);
+  }
+
+  /** @param {string[]} names */
+  #readMoves(names) {
+    const count = Math.min(names.length, MOVES);
+    let same = count === this.moveNames.length;
+    for (let i = 0; same && i < count; i++) same = names[i] === this.moveNames[i];
+    if (same) return;
+    this.moveNames = names.slice(0, count);
+    this.moves = this.moveNames.map(moveNumber);
+  }
+
+  /**
+   * @param {number} move
+   * @returns {KnownMove | undefined}
+   */
+  find(move) {
+    const { known } = this;
+    for (let i = 0; i < known.length; i++) if (known[i].move === move) return known[i];
+    return undefined;
+  }
+
+  /** Takes off the PP that the log has seen it use since they were last known. */
+  count() {
+    if (!this.seenAs) return;
+    for (const known of this.known) {
+      const used = usedOf(this.seenAs, known.move);
+      known.pp = Math.max(0, known.pp - Math.max(0, used - known.used));
+      known.used = used;
+    }
+  }
+
+  /**
+   * Takes over the PP that a request shows.
+   * @param {any[]} moves of its part of the request
+   */
+  learn(moves) {
+    for (let i = 0; i < moves.length; i++) {
+      const { id, pp, maxpp } = moves[i];
+      if (pp === undefined) continue;
+      const move = this.#ownMove(id, i);
+      let known = this.find(move);
+      if (!known) {
+        known = new KnownMove(move);
+        this.known.push(known);
+      }
+      known.pp = pp;
+      known.most = maxpp;
+      known.used = this.seenAs ? usedOf(this.seenAs, move) : 0;
+    }
+  }
+
+  /**
+   * The active part calls all kinds of Hidden Power the same.
+   * @param {string} id
+   * @param {number} index
+   */
+  #ownMove(id, index) {
+    return index < this.moves.length && this.moveNames[index].startsWith(id) ? this.moves[index] : moveNumber(id);
+  }
+
+  /** @returns {Member} one that shares nothing with this */
+  copy() {
+    const copy = Object.assign(Object.create(Member.prototype), this);
+    copy.stats = [...this.stats];
+    copy.known = this.known.map((known) => Object.assign(new KnownMove(known.move), known));
+    return copy;
+  }
+}
+
+/**
+ * @param {import('./tracker').TrackedPokemon} seen
+ * @param {number} move
+ */
+function usedOf(seen, move) {
+  const index = seen.moves.indexOf(move);
+  return index < 0 ? 0 : seen.used[index];
+}
+
+class Roster {
+  constructor() {
+    /** In the order of the first request. @type {Member[]} */
+    this.members = [];
+    /** As in the current request. @type {Member[]} */
+    this.order = [];
+    /** @type {any} */
+    this.request = null;
+  }
+
+  /**
+   * @param {any} request
+   * @param {import('./tracker').TrackedSide} seen what everybody knows of this side
+   * @param {number} transform the number of the volatile
+   */
+  read(request, seen, transform) {
+    const entries = request.side.pokemon;
+    for (const member of this.members) {
+      if (member.seenAs) member.count();
+      member.position = 0;
+      member.isActive = false;
+    }
+    this.request = request;
+    this.order.length = 0;
+    for (let i = 0; i < entries.length; i++) {
+      const member = this.#memberOf(entries[i]);
+      member.read(entries[i], i + 1);
+      this.order.push(member);
+    }
+    for (const member of this.members) if (!member.isActive) member.seenAs = null;
+    this.#readActive(request.active, seen, transform);
+  }
+
+  /**
+   * @param {any[] | undefined} active
+   * @param {import('./tracker').TrackedSide} seen
+   * @param {number} transform
+   */
+  #readActive(active, seen, transform) {
+    for (let slot = 0; slot < seen.slots.length; slot++) {
+      const member = this.order[slot];
+      if (!member?.isActive) continue;
+      const { pokemon, volatiles } = seen.slots[slot];
+      if (pokemon !== member.seenAs) {
+        member.seenAs = pokemon;
+        if (pokemon) for (const known of member.known) known.used = usedOf(pokemon, known.move);
+      }
+      // A copied move has PP of its own, which are forgotten with it.
+      if (active?.[slot] && !volatiles[transform]) member.learn(active[slot].moves);
+    }
+  }
+
+  /**
+   * Who an entry is: by its name, then by its details where several have the same.
+   * @param {any} entry
+   * @returns {Member}
+   */
+  #memberOf(entry) {
+    let found = null;
+    for (const member of this.members) {
+      if (member.ident !== entry.ident || member.position) continue;
+      if (member.details === entry.details) return member;
+      found ??= member;
+    }
+    if (found) return found;
+    const member = new Member(entry);
+    this.members.push(member);
+    return member;
+  }
+
+  /**
+   * @param {(pokemon: import('./tracker').TrackedPokemon) => import('./tracker').TrackedPokemon | null} seenAs who a
+   *   Pokémon of the log is in a copy of it
+   * @returns {Roster} one that shares nothing with this but the request, which nobody changes
+   */
+  copy(seenAs) {
+    const copy = new Roster();
+    const twins = new Map(this.members.map((member) => [member, member.copy()]));
+    copy.members = [...twins.values()];
+    for (const member of copy.members) member.seenAs = member.seenAs && seenAs(member.seenAs);
+    copy.order = this.order.map((member) => /** @type {Member} */ (twins.get(member)));
+    copy.request = this.request;
+    return copy;
+  }
+}
+
+module.exports = { FAINTED, HEALTHY, Member, Roster };
