@@ -16,8 +16,6 @@ const KINDS = /** @type {const} */ (['species', 'moves', 'items', 'abilities']);
 const GAMES = { singles: { slots: 1, actions: 26 }, doubles: { slots: 2, actions: 107 } };
 const WIDTH = { u8: 1, u16: 2 };
 
-/** @typedef {import('pokemon-showdown').Dex} Dexes */
-
 /**
  * @param {any} Dex
  * @param {any} known the tables of the spec as it was
@@ -141,6 +139,40 @@ function chartOf(dex) {
   );
 }
 
+/**
+ * @param {any} Dex
+ * @param {any} tables
+ * @param {number} generation
+ * @returns {string} the file of its tables
+ */
+function tablesOf(Dex, tables, generation) {
+  const described = describeAll(Dex.forGen(generation), tables);
+  const list = (/** @type {unknown[]} */ rows) => rows.map((row) => JSON.stringify(row)).join(',\n');
+  const lines = Object.entries(described).map(([kind, rows]) => `"${kind}":[\n${list(rows)}]`);
+  return `{${lines.join(',\n')}}\n`;
+}
+
+/**
+ * @param {any} tables
+ * @param {Record<string, string>} data the fingerprint of each generation's tables
+ */
+function specOf(tables, data) {
+  const groups = [...new Set(blocks(1, 1).map((block) => block.group))];
+  const games = Object.entries(GAMES).map(([game, { slots, actions }]) => [game, layOut(slots, actions)]);
+  const spec = {
+    version: VERSION,
+    team: TEAM,
+    moves: MOVES,
+    groups: { all: groups, always: ALWAYS, optional: OPTIONAL },
+    classes: CLASSES,
+    layouts: Object.fromEntries(games),
+    columns: COLUMNS,
+    tables,
+    data,
+  };
+  return { hash: fingerprint(JSON.stringify(spec)), ...spec };
+}
+
 function main() {
   const { Dex } = require('pokemon-showdown');
   const known = fs.existsSync(SPEC) ? JSON.parse(fs.readFileSync(SPEC, 'utf8')) : null;
@@ -149,28 +181,15 @@ function main() {
   /** @type {Record<string, string>} */
   const data = {};
   for (const generation of GENERATIONS) {
-    const described = describeAll(Dex.forGen(generation), tables);
-    const lines = Object.entries(described).map(([kind, rows]) => `"${kind}":[\n${rows.map((/** @type {unknown} */ row) => JSON.stringify(row)).join(',\n')}]`);
-    const text = `{${lines.join(',\n')}}\n`;
+    const text = tablesOf(Dex, tables, generation);
     fs.writeFileSync(path.join(TABLES, `gen${generation}.json`), text);
     data[`gen${generation}`] = fingerprint(text);
   }
-  const groups = [...new Set(blocks(1, 1).map((block) => block.group))];
-  const spec = {
-    version: VERSION,
-    team: TEAM,
-    moves: MOVES,
-    groups: { all: groups, always: ALWAYS, optional: OPTIONAL },
-    classes: CLASSES,
-    layouts: Object.fromEntries(Object.entries(GAMES).map(([game, { slots, actions }]) => [game, layOut(slots, actions)])),
-    columns: COLUMNS,
-    tables,
-    data,
-  };
-  const hash = fingerprint(JSON.stringify(spec));
-  const members = Object.entries({ hash, ...spec }).map(([key, member]) => `"${key}":${pretty(key, member)}`);
+  const spec = specOf(tables, data);
+  const members = Object.entries(spec).map(([key, member]) => `"${key}":${pretty(key, member)}`);
   fs.writeFileSync(SPEC, `{${members.join(',\n')}}\n`);
-  console.log(`spec ${hash}: ${spec.layouts.singles.bytes} bytes in singles, ${spec.layouts.doubles.bytes} in doubles`);
+  const { singles, doubles } = spec.layouts;
+  console.log(`spec ${spec.hash}: ${singles.bytes} bytes in singles, ${doubles.bytes} in doubles`);
 }
 
 /**
@@ -182,5 +201,7 @@ function pretty(key, member) {
   const text = JSON.stringify(member);
   return key === 'layouts' ? text.replaceAll('{"group"', '\n{"group"') : key === 'tables' ? text.replaceAll('},"', '},\n"') : text;
 }
+
+module.exports = { nameAll, specOf, tablesOf };
 
 if (require.main === module) main();
