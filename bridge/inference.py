@@ -17,15 +17,16 @@ from .errors import BridgeError, ConfigError, InferenceFailed, QueueClosed, Unkn
 from .histogram import Histogram
 from .timing import clock
 
-__all__ = ["DEFAULT", "InferenceQueue", "Policy"]
+__all__ = ["DEFAULT", "InferenceQueue", "Policy", "call_policy"]
 
 Row: TypeAlias = Any
 Result: TypeAlias = Any
 Batch: TypeAlias = Any
-Policy: TypeAlias = Callable[[Batch], Any]
+Policy: TypeAlias = Callable[..., Any]
 """Computes a batch: an array for rows that are arrays, a tensor for tensors, a list for all else.
 
-It returns one result per row in a list, an array or a tensor, or a tuple of these, such as (logits,
+If rows are tuples, such as (features, ids), it takes as many arguments, a batch of each. It
+returns one result per row in a list, an array or a tensor, or a tuple of these, such as (logits,
 values), of which each row gets its own tuple. A torch module, or a method of one, runs under
 `torch.inference_mode` and is given tensors for arrays too.
 """
@@ -91,19 +92,27 @@ class InferenceQueue:
 
     async def submit(self, row: Row, *, policy: str = DEFAULT) -> Result:
         """The policy's result for this row, as soon as a batch with it was computed."""
-        lane = self._lanes.get(policy)
-        if lane is None:
-            raise UnknownPolicy(f"no policy {policy!r} among {', '.join(self._lanes)}")
-        if self._closed:
-            raise QueueClosed("the inference queue is closed")
-        if self._serving is None:
-            self._started = clock()
-            self._serving = asyncio.create_task(self._serve(), name="inference")
-        ticket = _Ticket(row, lane, asyncio.get_running_loop().create_future(), clock())
-        if self._waiting < self._max_waiting:
-            self._admit(ticket)
-        else:
-            self._line.append(ticket)
+        ticket = self._enter(row, 1, policy, alone=True)
+        try:
+            return await ticket.result
+        except asyncio.CancelledError:
+            self._withdraw(ticket)
+            raise
+
+    async def submit_many(self, rows: Batch, *, policy: str = DEFAULT) -> Batch:
+        """The results of rows that are there together, as the policy returns them.
+
+        They are an array, a tensor or a list of rows, or a tuple of these, as the policy is given
+        them. Together they cost what a single row does; more than `max_batch` are divided.
+        """
+        count, most = _count(rows), self._max_batch
+        if not count:
+            raise ValueError("there are no rows to submit")
+        if count > most:
+            parts = (_part(rows, slice(start, start + most)) for start in range(0, count, most))
+            divided = (self.submit_many(part, policy=policy) for part in parts)
+            return _join(await asyncio.gather(*divided))
+        ticket = self._enter(rows, count, policy, alone=False)
         try:
             return await ticket.result
         except asyncio.CancelledError:
@@ -156,13 +165,32 @@ class InferenceQueue:
 
     # Rows
 
+    def _enter(self, rows: Row | Batch, size: int, policy: str, *, alone: bool) -> _Ticket:
+        lane = self._lanes.get(policy)
+        if lane is None:
+            raise UnknownPolicy(f"no policy {policy!r} among {', '.join(self._lanes)}")
+        if self._closed:
+            raise QueueClosed("the inference queue is closed")
+        if self._serving is None:
+            self._started = clock()
+            self._serving = asyncio.create_task(self._serve(), name="inference")
+        result = asyncio.get_running_loop().create_future()
+        ticket = _Ticket(rows, size, alone, lane, result, clock())
+        if self._line or self._waiting + size > self._max_waiting:
+            self._line.append(ticket)
+        else:
+            self._admit(ticket)
+        return ticket
+
     def _admit(self, ticket: _Ticket) -> None:
         ticket.lane.waiting.append(ticket)
-        self._waiting += 1
+        ticket.lane.waiting_rows += ticket.size
+        self._waiting += ticket.size
         self._arrival.set()
 
     def _admit_from_line(self) -> None:
-        while self._line and self._waiting < self._max_waiting:
+        """Lets in who has stood in line for longest, as long as there is room."""
+        while self._line and self._waiting + self._line[0].size <= self._max_waiting:
             self._admit(self._line.popleft())
 
     def _withdraw(self, ticket: _Ticket) -> None:
@@ -171,12 +199,18 @@ class InferenceQueue:
             self._line.remove(ticket)
         with contextlib.suppress(ValueError):
             ticket.lane.waiting.remove(ticket)
-            self._waiting -= 1
-            self._admit_from_line()
+            ticket.lane.waiting_rows -= ticket.size
+            self._waiting -= ticket.size
+        self._admit_from_line()
 
     def _take(self, lane: _Lane) -> list[_Ticket]:
-        size = min(len(lane.waiting), self._max_batch)
-        taken = [lane.waiting.popleft() for _ in range(size)]
+        taken: list[_Ticket] = []
+        size = 0
+        waiting, most = lane.waiting, self._max_batch
+        while waiting and (total := size + waiting[0].size) <= most:
+            taken.append(waiting.popleft())
+            size = total
+        lane.waiting_rows -= size
         self._waiting -= size
         self._admit_from_line()
         # A task that was cancelled in this loop turn has not withdrawn its row yet.
@@ -189,6 +223,8 @@ class InferenceQueue:
             for ticket in waiting:
                 ticket.fail(QueueClosed("the inference queue was closed before this row's turn"))
             waiting.clear()
+        for lane in self._lanes.values():
+            lane.waiting_rows = 0
         self._waiting = 0
 
     # The model
@@ -213,7 +249,11 @@ class InferenceQueue:
 
     def _due(self, lane: _Lane) -> int:
         """When a free model takes the rows of a lane: at once if no others can join them."""
-        full = len(lane.waiting) >= self._max_batch or self._waiting >= self._max_waiting
+        full = (
+            lane.waiting_rows >= self._max_batch
+            or self._waiting >= self._max_waiting
+            or bool(self._line)
+        )
         return lane.waiting[0].submitted + (0 if full else self._max_wait)
 
     async def _more_rows(self, patience: float | None = None) -> None:
@@ -227,24 +267,25 @@ class InferenceQueue:
         if not tickets:
             return
         taken, version = clock(), lane.version
-        rows = [ticket.row for ticket in tickets]
+        rows = sum([ticket.size for ticket in tickets])
         if self._thread is None:
-            outcome = _forward(lane.policy, rows)
+            outcome = _forward(lane.policy, tickets, rows)
         else:
             loop = asyncio.get_running_loop()
-            outcome = await loop.run_in_executor(self._thread, _forward, lane.policy, rows)
+            forward = loop.run_in_executor(self._thread, _forward, lane.policy, tickets, rows)
+            outcome = await forward
         self._computing = []
         if isinstance(outcome, Exception):
             lane.failed_batches += 1
             who = f"policy {lane.name!r}, version {version},"
             for ticket in tickets:
-                error = InferenceFailed(f"{who} failed on {len(rows)} rows: {outcome!r}")
+                error = InferenceFailed(f"{who} failed on {rows} rows: {outcome!r}")
                 ticket.fail(error, outcome)
         else:
             results, nanoseconds = outcome
             lane.batches += 1
-            lane.rows += len(rows)
-            self._figures.record(nanoseconds, [taken - ticket.submitted for ticket in tickets])
+            lane.rows += rows
+            self._figures.record(rows, nanoseconds, taken, tickets)
             for ticket, result in zip(tickets, results, strict=True):
                 if not ticket.result.done():
                     ticket.result.set_result(result)
@@ -254,9 +295,11 @@ class InferenceQueue:
 
 @dataclass(slots=True, eq=False)
 class _Ticket:
-    """A row, the lane it waits in, and where its result goes."""
+    """A row that came alone or several that came together, their lane, and where results go."""
 
-    row: Row
+    rows: Row | Batch
+    size: int
+    alone: bool
     lane: _Lane
     result: asyncio.Future[Result]
     submitted: int
@@ -275,6 +318,7 @@ class _Lane:
     policy: Policy
     version: int
     waiting: deque[_Ticket] = field(default_factory=deque)
+    waiting_rows: int = 0
     rows: int = 0
     batches: int = 0
     failed_batches: int = 0
@@ -291,11 +335,17 @@ class _Figures:
         self._recent: dict[str, list[int]] = {"batch_size": [], "queue_wait": [], "forward": []}
         self._histograms = {name: Histogram() for name in self._recent}
 
-    def record(self, forward: int, waits: list[int]) -> None:
-        self._recent["batch_size"].append(len(waits))
-        self._recent["queue_wait"] += waits
+    def record(self, rows: int, forward: int, taken: int, tickets: list[_Ticket]) -> None:
+        """Notes a batch: how large it was, what it took, and how long its rows had waited."""
+        self._recent["batch_size"].append(rows)
         self._recent["forward"].append(forward)
-        if len(self._recent["queue_wait"]) >= _FOLD:
+        waits = self._recent["queue_wait"]
+        if len(tickets) == rows:
+            waits += [taken - ticket.submitted for ticket in tickets]
+        else:
+            for ticket in tickets:
+                waits += [taken - ticket.submitted] * ticket.size
+        if len(waits) >= _FOLD:
             self._fold()
 
     def summary(self) -> dict[str, Any]:
@@ -308,30 +358,109 @@ class _Figures:
             values.clear()
 
 
-def _forward(policy: Policy, rows: list[Row]) -> tuple[list[Result], int] | Exception:
-    """A result for each row and the nanoseconds that all took, or what went wrong."""
+def _forward(
+    policy: Policy, tickets: list[_Ticket], rows: int
+) -> tuple[list[Result], int] | Exception:
+    """A result for each ticket and the nanoseconds that all took, or what went wrong."""
     started = clock()
-    # Where nobody has imported torch, no policy is a module and no row a tensor.
-    torch: Any = sys.modules.get("torch")
-    is_module = torch and isinstance(getattr(policy, "__self__", policy), torch.nn.Module)
     try:
-        with torch.inference_mode() if is_module else contextlib.nullcontext():
-            batch: Batch = rows
-            if isinstance(rows[0], np.ndarray):
-                array = np.array(rows)  # Three times as fast as np.stack, as strict about shapes.
-                batch = torch.from_numpy(array) if is_module else array
-            elif torch and isinstance(rows[0], torch.Tensor):
-                batch = torch.stack(rows)
-            return _split(policy(batch), len(rows)), clock() - started
+        output = call_policy(policy, _batch(tickets))
+        return _divide(output, tickets, rows), clock() - started
     except Exception as cause:  # noqa: BLE001 - every row of the batch is told
         return cause
 
 
-def _split(output: Batch, rows: int) -> list[Result]:
+def call_policy(policy: Policy, batch: Batch) -> Any:  # noqa: ANN401 - whatever a policy returns
+    """What a policy returns for a batch, or for a tuple of batches, one for each argument."""
+    parts = batch if isinstance(batch, tuple) else (batch,)
+    # Where nobody has imported torch, no policy is a module.
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not isinstance(getattr(policy, "__self__", policy), torch.nn.Module):
+        return policy(*parts)
+    with torch.inference_mode():
+        return policy(*(_tensor(part, torch) for part in parts))
+
+
+def _tensor(batch: Batch, torch: Any) -> Batch:  # noqa: ANN401 - a module that may not be there
+    return torch.from_numpy(batch) if isinstance(batch, np.ndarray) else batch
+
+
+# A batch is an array, a tensor or a list of rows, or a tuple of batches, one for each part of rows.
+
+
+def _batch(tickets: list[_Ticket]) -> Batch:
+    """The rows of tickets as a policy takes them."""
+    if all(ticket.alone for ticket in tickets):
+        return _stack([ticket.rows for ticket in tickets])
+    return _join([_stack([t.rows]) if t.alone else t.rows for t in tickets])
+
+
+def _stack(rows: Sequence[Row]) -> Batch:
+    first = rows[0]
+    if isinstance(first, np.ndarray | np.generic):
+        return np.array(rows)  # Three times as fast as np.stack, as strict about shapes.
+    if isinstance(first, tuple):
+        return tuple(_stack(part) for part in zip(*rows, strict=True))
+    torch: Any = sys.modules.get("torch")
+    return torch.stack(rows) if torch and isinstance(first, torch.Tensor) else list(rows)
+
+
+def _join(batches: Sequence[Batch]) -> Batch:
+    """Batches one after another."""
+    first = batches[0]
+    if len(batches) == 1:
+        return first
+    if isinstance(first, tuple):
+        return tuple(_join(part) for part in zip(*batches, strict=True))
+    if isinstance(first, np.ndarray):
+        return np.concatenate(batches)
+    torch: Any = sys.modules.get("torch")
+    if torch and isinstance(first, torch.Tensor):
+        return torch.cat(batches)
+    return [row for batch in batches for row in batch]
+
+
+def _part(batch: Batch, rows: slice) -> Batch:
+    return tuple(_part(part, rows) for part in batch) if isinstance(batch, tuple) else batch[rows]
+
+
+def _count(batch: Batch) -> int:
+    """How many rows there are; parts with different numbers of them are an error."""
+    if not isinstance(batch, tuple):
+        return len(batch)
+    counts = {_count(part) for part in batch}
+    if len(counts) != 1:
+        raise ValueError(f"the parts of a batch have {sorted(counts)} rows")
+    return counts.pop()
+
+
+def _divide(output: Batch, tickets: list[_Ticket], rows: int) -> list[Result]:
+    """The result of each ticket."""
+    _check(output, rows)
+    if all(ticket.alone for ticket in tickets):
+        return _rows(output)
+    results = []
+    start = 0
+    for ticket in tickets:
+        part = _part(output, slice(start, start + ticket.size))
+        results.append(_rows(part)[0] if ticket.alone else part)
+        start += ticket.size
+    return results
+
+
+def _check(output: Batch, rows: int) -> None:
+    """That there is one result for each row."""
     if isinstance(output, tuple) and output:
-        return list(zip(*(_split(part, rows) for part in output), strict=True))
+        for part in output:
+            _check(part, rows)
+        return
     if not isinstance(output, Sequence) and not hasattr(output, "shape"):
         raise TypeError(f"the policy returned a {type(output).__name__}, not one result per row")
     if len(output) != rows:
         raise ValueError(f"the policy returned {len(output)} results for {rows} rows")
-    return list(output)
+
+
+def _rows(output: Batch) -> list[Result]:
+    return (
+        list(zip(*map(_rows, output), strict=True)) if isinstance(output, tuple) else list(output)
+    )

@@ -14,6 +14,7 @@ from collections.abc import Coroutine, Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 import pytest
 import torch
@@ -30,6 +31,7 @@ from bridge.histogram import Histogram
 from bridge.inference import InferenceQueue
 
 Task = asyncio.Task[Any]
+Array = npt.NDArray[Any]
 
 
 class Gate:
@@ -325,6 +327,141 @@ async def test_a_new_policy_takes_over_between_two_batches() -> None:
         assert "default v42" in repr(queue)
     assert old.batches == [["first"]]
     assert new.batches == [["second"]]
+
+
+# Rows of several parts, and rows that come together
+
+
+async def test_rows_of_several_parts_are_batched_part_by_part(inline: bool) -> None:
+    seen: list[Any] = []
+
+    def policy(features: Array, nested: tuple[Array, list[str]], keys: Array) -> list[str]:
+        seen.append((features.shape, nested[0].shape, keys.dtype))
+        return nested[1]
+
+    async with InferenceQueue(policy, inline=inline) as queue:
+        rows = [(np.zeros(4), (np.ones(2), name), np.uint64(number)) for number, name in NAMED]
+        assert await asyncio.gather(*map(queue.submit, rows)) == list("abc")
+        with pytest.raises(InferenceFailed, match="zip"):
+            await asyncio.gather(queue.submit(rows[0]), queue.submit(rows[0][:2]))
+    assert seen == [((3, 4), (3, 2), np.uint64)]
+
+
+NAMED = list(enumerate("abc"))
+
+
+async def test_a_module_takes_tensors_for_every_part(inline: bool) -> None:
+    class Bilinear(torch.nn.Module):
+        def forward(self, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+            assert torch.is_inference_mode_enabled()
+            return (one * other).sum(dim=1)
+
+    async with InferenceQueue(Bilinear(), inline=inline) as queue:
+        result = await queue.submit((np.array([1.0, 2.0]), np.array([3.0, 4.0])))
+    assert result.item() == 11.0
+
+
+async def test_rows_that_come_together_get_what_the_policy_returns(inline: bool) -> None:
+    rows = np.arange(12.0).reshape(6, 2)
+    batches: list[Array] = []
+
+    def policy(batch: Array) -> tuple[Array, list[float]]:
+        batches.append(batch)
+        return batch * 2, batch[:, 0].tolist()
+
+    async with InferenceQueue(policy, inline=inline) as queue:
+        doubled, first = await queue.submit_many(rows)
+        stats = queue.stats()
+    assert doubled.tolist() == (rows * 2).tolist()
+    assert first == rows[:, 0].tolist()
+    assert len(batches) == 1
+    assert np.shares_memory(batches[0], rows)
+    assert (stats["rows"], stats["batches"], stats["queue_wait"]["count"]) == (6, 1, 6)
+
+
+@pytest.mark.parametrize("kind", [np.array, torch.tensor, list], ids=["array", "tensor", "list"])
+async def test_single_rows_join_those_that_come_together(kind: Any, inline: bool) -> None:  # noqa: ANN401
+    policy = Doubled()
+    async with InferenceQueue(policy, max_batch=8, inline=inline) as queue:
+        one, several, other, more = await asyncio.gather(
+            queue.submit(kind([0.0])),
+            queue.submit_many(kind([[1.0], [2.0], [3.0]])),
+            queue.submit(kind([4.0])),
+            queue.submit_many(kind([[5.0], [6.0]])),
+        )
+    assert policy.sizes == [7]
+    assert float(one[0]) == 0.0
+    assert float(other[0]) == 8.0
+    assert [float(row[0]) for row in several] == [2.0, 4.0, 6.0]
+    assert [float(row[0]) for row in more] == [10.0, 12.0]
+    assert type(several) is type(kind([[1.0]]))
+
+
+class Doubled:
+    """A policy that doubles what it is given, whatever holds it."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def __call__(self, batch: Any) -> Any:  # noqa: ANN401
+        self.sizes.append(len(batch))
+        return [[2 * row[0]] for row in batch] if isinstance(batch, list) else batch * 2
+
+
+async def test_more_rows_than_a_batch_takes_are_divided(inline: bool) -> None:
+    policy = Doubled()
+    rows = np.arange(20.0).reshape(10, 2)
+    async with InferenceQueue(policy, max_batch=4, max_waiting=6, inline=inline) as queue:
+        assert (await queue.submit_many(rows)).tolist() == (2 * rows).tolist()
+        with pytest.raises(ValueError, match="no rows to submit"):
+            await queue.submit_many(rows[:0])
+        with pytest.raises(ValueError, match=r"the parts of a batch have \[9, 10\] rows"):
+            await queue.submit_many((rows, rows[1:]))
+        assert "0 computing, 0 waiting, 0 in line" in repr(queue)
+    assert policy.sizes == [4, 4, 2]
+
+
+async def test_a_part_that_fails_fails_all_rows_that_came_with_it(inline: bool) -> None:
+    def policy(batch: list[int]) -> list[int]:
+        if 9 in batch:
+            raise ZeroDivisionError
+        return batch
+
+    async with InferenceQueue(policy, max_batch=4, inline=inline) as queue:
+        with pytest.raises(InferenceFailed, match="failed on 2 rows: ZeroDivisionError"):
+            await queue.submit_many(list(range(10)))
+        assert await queue.submit_many([1, 2]) == [1, 2]
+
+
+async def test_rows_that_come_together_stand_in_line_as_one_and_nobody_overtakes_them() -> None:
+    gate = Gate()
+    async with InferenceQueue(gate, max_batch=4, max_waiting=4) as queue:
+        first = await occupied(queue, gate)
+        three, four, one = await submitted(
+            queue.submit_many(["a", "b", "c"]), queue.submit_many(list("defg")), queue.submit("h")
+        )
+        assert "1 computing, 3 waiting, 2 in line" in repr(queue)
+        three.cancel()
+        await asyncio.wait((three,))
+        assert "1 computing, 4 waiting, 1 in line" in repr(queue)
+        gate.let(3)
+        await asyncio.gather(first, four, one)
+    assert gate.batches == [["first"], list("defg"), ["h"]]
+
+
+async def test_who_leaves_the_head_of_the_line_makes_room_for_those_behind() -> None:
+    gate = Gate()
+    async with InferenceQueue(gate, max_batch=4, max_waiting=4) as queue:
+        first = await occupied(queue, gate)
+        three, four, one = await submitted(
+            queue.submit_many(["a", "b", "c"]), queue.submit_many(list("defg")), queue.submit("h")
+        )
+        four.cancel()
+        await asyncio.wait((four,))
+        assert "1 computing, 4 waiting, 0 in line" in repr(queue)
+        gate.let(2)
+        await asyncio.gather(first, three, one)
+    assert gate.batches == [["first"], list("abch")]
 
 
 # Failure
