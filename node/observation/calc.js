@@ -4,7 +4,7 @@
  * a side does not know of its opponent is taken as usual: neutral nature, 31 IVs, 84 EVs, the species' first ability.
  */
 
-const { NONE, UNKNOWN, spec } = require('./names');
+const { NONE, UNKNOWN, spec } = require('./numbers');
 
 /**
  * @typedef {typeof import('@smogon/calc')} Library

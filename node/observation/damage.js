@@ -1,7 +1,7 @@
 'use strict';
 /** How strong a move is against somebody, as simply as it can be said: base power × STAB × effectiveness. */
 
-const { NONE } = require('./names');
+const { NONE } = require('./numbers');
 
 /** @typedef {import('./spec').Tables} Tables */
 

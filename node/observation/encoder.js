@@ -7,7 +7,7 @@
 const { Decision } = require('./actions');
 const { writeCalc } = require('./calc');
 const { estimate, stabOf, typesOf } = require('./damage');
-const { NONE, UNKNOWN, spec } = require('./names');
+const { NONE, UNKNOWN, spec } = require('./numbers');
 
 /**
  * @typedef {import('./spec').Layout} Layout

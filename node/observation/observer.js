@@ -2,7 +2,7 @@
 /** What the sides of one battle may know, from the lines that everybody sees and each side's own requests. */
 
 const { Encoder, TRANSFORM } = require('./encoder');
-const { spec } = require('./names');
+const { spec } = require('./numbers');
 const { Roster } = require('./roster');
 const { Tracker } = require('./tracker');
 

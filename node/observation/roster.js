@@ -4,7 +4,7 @@
  * PP of their moves. Requests only list the PP of Pokémon that choose a move; in between, the log is counted.
  */
 
-const { abilityNumber, classNumbers, itemNumber, moveNumber, readDetails, NONE } = require('./names');
+const { abilityNumber, classNumbers, itemNumber, moveNumber, readDetails, NONE } = require('./numbers');
 
 /** @typedef {import('./tracker').Tracker} Tracker */
 
