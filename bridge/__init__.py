@@ -4,6 +4,7 @@ from . import errors
 from .config import BridgeConfig, load_config
 from .inference import InferenceQueue
 from .journal import Player
+from .observation import View
 from .registry import ControllerRegistry
 from .room import BattleRoom, Result
 from .side import Side, Update
@@ -17,6 +18,7 @@ __all__ = [
     "Result",
     "Side",
     "Update",
+    "View",
     "errors",
     "load_config",
 ]

@@ -14,6 +14,7 @@ import structlog
 from .command import Command
 from .config import BridgeConfig
 from .errors import ControllerDied, ControllerUnresponsive, ProtocolViolation
+from .observation import spec_hash, spec_path
 from .process import NodeProcess
 from .runtime import Runtime
 from .timing import RoundTrips
@@ -251,6 +252,13 @@ class Controller(asyncio.Protocol):
         if hello.protocol != PROTOCOL:
             raise ProtocolViolation(
                 f"Node speaks protocol {hello.protocol}, not {PROTOCOL}", pid=self.pid
+            )
+        if hello.observation != spec_hash():
+            raise ProtocolViolation(
+                f"Node writes observations by the specification {hello.observation or 'of no hash'}"
+                f", and Python reads them by {spec_hash()} of {spec_path()}: they are not of one "
+                "installation. Start Python again if that was changed, or install maple again",
+                pid=self.pid,
             )
         self.identity = hello
 

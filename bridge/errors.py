@@ -7,6 +7,7 @@ died, how it ended and the last lines it wrote to stderr.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -124,7 +125,17 @@ class BattleRejected(BridgeError):
 
 
 class ChoiceRejected(BridgeError):
-    """Raised when a choice is refused; the battle waits for another one."""
+    """Raised when a choice is refused; the battle waits for another one.
+
+    `sides` says of each side whose choice was refused with what words; where both chose at once,
+    the choice of a side that is not in there was taken.
+    """
+
+    def __init__(
+        self, message: str, *, sides: Mapping[str, str] | None = None, **facts: Any
+    ) -> None:
+        super().__init__(message, **facts)
+        self.sides = dict(sides or {})
 
 
 class StaleChoice(ChoiceRejected):

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
+from .observation import LINES, View
 from .wire import Fields
 
 __all__ = ["FORFEITED", "Journal", "Move", "Player", "SideId"]
@@ -85,17 +86,23 @@ class Journal:
     p2: Player
     moves: list[Move] = field(default_factory=list)
     rated: str | None = None
+    view: tuple[View, View] = (LINES, LINES)
+    """What each side is shown, which decides nothing, but must go on as it was."""
 
     def opening(self, tag: str) -> Fields:
         """The fields of the command that starts the battle."""
-        fields = {
+        fields: Fields = {
             "room": tag,
             "format": self.format,
             "seed": self.seed,
             "p1": self.p1.as_field() | ({"valid": True} if self.p1.is_valid else {}),
             "p2": self.p2.as_field() | ({"valid": True} if self.p2.is_valid else {}),
         }
-        return fields if self.rated is None else fields | {"rated": self.rated}
+        if self.rated is not None:
+            fields["rated"] = self.rated
+        if self.view != (LINES, LINES):
+            fields["view"] = {"p1": self.view[0].as_field(), "p2": self.view[1].as_field()}
+        return fields
 
     def copy(self) -> Journal:
         return replace(self, moves=self.moves.copy())

@@ -33,6 +33,7 @@ from .errors import (
 from .formats import FormatFacts
 from .journal import Journal, Player
 from .memo import Memo
+from .observation import LINES, View
 from .placement import place
 from .pool import Pool, PoolCounters, Progress
 from .room import BattleRoom
@@ -314,6 +315,7 @@ class ControllerRegistry:
         p1: str | Player = "Player 1",
         p2: str | Player = "Player 2",
         rated: str | None = None,
+        view: View | tuple[View, View] = LINES,
         timeout: float | None = None,
     ) -> BattleRoom:
         """Starts a battle on the least loaded controller, the warmest of several.
@@ -321,6 +323,7 @@ class ControllerRegistry:
         A seed, a number or one in the simulator's own notation, decides the whole battle with its
         random teams. `p1` and `p2` are names, or Players with a team (packed or export text).
         `rated` is what the log calls a battle that counts; "Rated battle" has no words of its own.
+        `view` is what the sides are shown, one for both or one for each.
         Waits for a place up to `timeout` seconds, or as configured.
         """
         if not isinstance(format, str):
@@ -332,6 +335,7 @@ class ControllerRegistry:
             p1=_seat(p1, seed, "p1"),
             p2=_seat(p2, seed, "p2"),
             rated=rated,
+            view=_views(view),
         )
         controller = await self._find_place(timeout)
         room = self._new_room(journal)
@@ -685,6 +689,15 @@ def _seat(player: str | Player, seed: seeds.Seed, side: str) -> Player:
     if not isinstance(given, Player):
         raise BattleRejected(f"{side} is a name or a Player, not {player!r}")
     return replace(given, seed=given.seed or seeds.derive(seed, side))
+
+
+def _views(view: View | tuple[View, View]) -> tuple[View, View]:
+    if isinstance(view, View):
+        return view, view
+    match view:
+        case (View() as first, View() as second):
+            return first, second
+    raise BattleRejected(f"a view is a View, or two of them, not {view!r}")
 
 
 def _admitted(frame: Frame, pid: int) -> Frame:

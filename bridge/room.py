@@ -46,6 +46,7 @@ _TRANSITIONS: Final = {
     _S.CLOSED: set[RoomState](),
     _S.FAILED: set[RoomState](),
 }
+_SIDES: Final[tuple[SideId, SideId]] = ("p1", "p2")
 # What a line has beside its body: the number of the command, and the newline.
 _NUMBERING: Final = 64
 _OVER: Final = (_S.ENDED, _S.CLOSED, _S.FAILED)
@@ -100,6 +101,7 @@ class BattleRoom:
         "_host",
         "_loop",
         "_opened",
+        "_played",
         "_unanswered",
         "avoid",
         "controller",
@@ -138,6 +140,7 @@ class BattleRoom:
         self._asks_again = False
         # Bound once: every command in flight would have to hold one of its own.
         self._chosen = self._on_chosen
+        self._played = self._on_played
         self._unanswered: dict[Command, None] = {}
         self._failure: BridgeError | None = None
         self._end: asyncio.Future[Result] = self._loop.create_future()
@@ -207,6 +210,20 @@ class BattleRoom:
         self._require_play("choose")
         fields = {"room": self.tag, "side": side, "choice": choice, "rqid": rqid or 0}
         return self._ask("choose", fields, self._chosen)
+
+    def play(
+        self, p1: str, p2: str, *, rqids: tuple[int | None, int | None] | None = None
+    ) -> asyncio.Future[None]:
+        """Answers the requests of both sides at once, by default the current ones.
+
+        Each choice is taken or refused on its own, as by `choose`, of which this is the faster way.
+        A refusal raises ChoiceRejected, or StaleChoice if nothing else is wrong, with the `sides`
+        whose choices were refused.
+        """
+        self._require_play("play")
+        first, second = rqids or (self.p1.rqid, self.p2.rqid)
+        fields = {"room": self.tag, "p1": (first or 0, p1), "p2": (second or 0, p2)}
+        return self._ask("play", fields, self._played)
 
     def undo(self, side: SideId, rqid: int | None) -> asyncio.Future[None]:
         self._require_play("undo")
@@ -309,6 +326,18 @@ class BattleRoom:
         self._deliver(frame)
         command.settle()
 
+    def _on_played(self, command: Command, frame: Frame) -> None:
+        for side, choice in _taken(command, frame):
+            self._note_move(Move("choose", side, choice))
+        if frame.error is None:
+            self.decisions += 2
+        elif frame.error.sides is not None:
+            self.decisions += 2 - len(frame.error.sides)
+        if self._refused(command, frame):
+            return
+        self._deliver(frame)
+        command.settle()
+
     def _on_moved(self, command: Command, frame: Frame) -> None:
         if self._refused(command, frame):
             return
@@ -361,6 +390,8 @@ class BattleRoom:
         error = kind(failure.message, room=self.tag, pid=pid)
         if isinstance(error, BattleRejected):
             error.problems = tuple(failure.problems or ())
+        if isinstance(error, ChoiceRejected):
+            error.sides = _refused_sides(command, failure)
         command.fail(error)
         if command.operation == "open" and not self.is_over:
             self._over(RoomState.FAILED, error)
@@ -457,6 +488,12 @@ class BattleRoom:
             if operation == "choose" and current.get(side) == rqid and _is_line(fields["choice"]):
                 current[side] = None
                 journal.moves.append(Move("choose", side, fields["choice"]))
+            elif operation == "play":
+                for each in _SIDES:
+                    number, choice = fields[each]
+                    if current[each] == number and _is_line(choice):
+                        current[each] = None
+                        journal.moves.append(Move("choose", each, choice))
             elif operation == "undo" and newest.get(side) == rqid:
                 current[side] = rqid
                 journal.moves.append(_move(command))
@@ -544,6 +581,33 @@ def _move(command: Command) -> Move:
     """What a command other than a choice did."""
     fields = command.fields
     return Move(_MOVES[command.operation], fields.get("side"), fields.get("reason", ""))
+
+
+def _taken(command: Command, frame: Frame) -> list[tuple[SideId, str]]:
+    """What belongs into the journal, of two choices that came together.
+
+    One that was refused does if the simulator asked again instead. A stale one changed nothing,
+    whatever the other led to.
+    """
+    fields, failure = command.fields, frame.error
+    if failure is None:
+        return [("p1", fields["p1"][1]), ("p2", fields["p2"][1])]
+    taken: list[tuple[SideId, str]] = []
+    if failure.sides is not None:
+        for side in _SIDES:
+            refused = failure.sides.get(side)
+            news = frame.p1 if side == "p1" else frame.p2
+            if refused is None or (refused.code != "stale" and news is not None):
+                taken.append((side, fields[side][1]))
+    return taken
+
+
+def _refused_sides(command: Command, failure: Failure) -> dict[str, str]:
+    if failure.sides is not None:
+        return {side: refused.message for side, refused in failure.sides.items()}
+    side = command.fields.get("side")
+    sides = (side,) if side is not None else _SIDES if command.operation == "play" else ()
+    return dict.fromkeys(sides, failure.message)
 
 
 def _rejection(operation: str) -> type[BridgeError]:

@@ -17,13 +17,18 @@ _NO_REQUEST = Raw()
 
 
 class Update:
-    """What a side learns at once: the lines that it may see and, if it is asked, the request."""
+    """What a side learns at once, as its view has it.
 
-    __slots__ = ("_raw", "_request", "is_last", "refusal", "rqid", "text")
+    That is the lines that it may see and, if it is asked, the request; an observation; or both.
+    """
+
+    __slots__ = ("_raw", "_request", "is_last", "observation", "refusal", "rqid", "text")
 
     def __init__(self, news: News, is_last: bool = False) -> None:
         self.text = news.text
         self.rqid = news.rqid
+        self.observation = news.obs
+        """What the side may know, in the bytes that the specification of observations describes."""
         self.refusal = news.refusal
         """With what words the simulator refused the side's choice before it asked again here."""
         self.is_last = is_last
@@ -55,10 +60,14 @@ class Update:
     def must_choose(self) -> bool:
         """Whether the battle waits for this side."""
         request = self.request
-        return request is not None and not request.get("wait")
+        if request is None:
+            # A side without lines is told of no other requests than those.
+            return self.rqid is not None
+        return not request.get("wait")
 
     def __repr__(self) -> str:
-        return f"<Update: {len(self.lines)} lines, request {self.rqid}>"
+        seen = "" if self.observation is None else f", {len(self.observation)} bytes observed"
+        return f"<Update: {len(self.lines)} lines, request {self.rqid}{seen}>"
 
 
 class Table(Protocol):

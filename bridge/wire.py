@@ -47,18 +47,22 @@ class Hello(Struct, gc=False):
     left: list[str]
     """What turbo leaves to vanilla, and why."""
     pid: int
+    observation: str = ""
+    """The hash of the specification that observations are written by."""
 
 
 class News(Struct, gc=False):
     """What a command made known to a side."""
 
-    text: str
+    text: str = ""
     rqid: int | None = None
     request: Raw = Raw()
     """As it came. Hundreds of objects, if decoded, of which a crowd of rooms would be full: they
     are made when somebody reads them."""
     refusal: str | None = None
     """With what words the simulator refused the side's choice before it asked again."""
+    obs: bytes | None = None
+    """What it may know, from base64."""
 
 
 class End(Struct, gc=False):
@@ -69,6 +73,13 @@ class End(Struct, gc=False):
     reason: Literal["win", "tie", "forfeit"]
 
 
+class SideFailure(Struct, gc=False):
+    """Why the choice of one side was refused."""
+
+    code: str
+    message: str
+
+
 class Failure(Struct, gc=False):
     """Why a command was refused."""
 
@@ -76,6 +87,8 @@ class Failure(Struct, gc=False):
     message: str
     problems: list[str] | None = None
     """What is wrong with a team, one by one."""
+    sides: dict[Literal["p1", "p2"], SideFailure] | None = None
+    """Whose choices were refused, of two that came together; what else there was has been done."""
 
 
 class Frame(Struct, gc=False):

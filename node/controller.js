@@ -66,6 +66,7 @@ class Controller {
           simulator: loaded.version,
           turbo: loaded.turbo,
           left: loaded.left,
+          observation: this.rooms.spec.hash,
           pid: process.pid,
         },
       }),
@@ -116,7 +117,7 @@ class Controller {
     }
     const simulated = this.#stamp();
     const room = typeof command.room === 'string' ? `,"room":${JSON.stringify(command.room.slice(0, LONGEST_TAG))}` : '';
-    const body = `{"ack":${command.id ?? null}${room}${report()}`;
+    const body = `{"ack":${command.id ?? null}${room}${this.#encode(command, report)}`;
     const encoded = now();
     // Not for a command that came while timing was off.
     const stamps = this.timing && received
@@ -126,6 +127,20 @@ class Controller {
     // A heartbeat is nobody who plays.
     if (command.op !== 'ping') this.background.disturbed = encoded;
     return encoded;
+  }
+
+  /**
+   * @param {Partial<import('./lib/rooms').Command>} command
+   * @param {import('./lib/rooms').Report} report
+   * @returns {string}
+   */
+  #encode(command, report) {
+    try {
+      return report();
+    } catch (error) {
+      // Observations are made here: what breaks there concerns one room.
+      return this.#refuse(command, error);
+    }
   }
 
   /** @returns {string} what has gone wrong since the last answer, as a JSON member of a frame */

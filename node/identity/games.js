@@ -261,9 +261,9 @@ class RoomGame {
       send(type, data);
     };
     /** @type {Receiver[typeof REQUEST]} */
-    const overhearRequest = (side, json) => {
-      witness(simulator, record, 'sideupdate', `${side}\n|request|${json}`);
-      send[REQUEST](side, json);
+    const overhearRequest = (side, request, writer) => {
+      witness(simulator, record, 'sideupdate', `${side}\n|request|${writer.of(request)}`);
+      send[REQUEST](side, request, writer);
     };
     return Object.assign(overhear, { [REQUEST]: overhearRequest });
   }

@@ -126,6 +126,76 @@ function requireChoice(command) {
 /**
  * @param {Command} command
  * @param {import('./room').SideId} side
+ * @returns {import('./room').Answer} to be looked at as a choice: a refusal of one side's is no refusal of the other's
+ */
+function requireAnswer(command, side) {
+  const answer = command[side];
+  if (!Array.isArray(answer) || answer.length !== 2) {
+    throw new Refusal('bad_field', `${side} is not a list of the number of a request and a choice`);
+  }
+  const [rqid, choice] = answer;
+  if (!Number.isSafeInteger(rqid)) throw new Refusal('bad_field', `the rqid of ${side} is not a whole number`);
+  if (typeof choice !== 'string') throw new Refusal('bad_field', `the choice of ${side} is not a text`);
+  return { rqid, choice };
+}
+
+/**
+ * @param {Command} command
+ * @param {import('../observation/spec').Spec['groups']} groups of observations that there are
+ * @returns {Record<import('./room').SideId, import('./room').View>}
+ */
+function requireViews({ view }, groups) {
+  if (view === undefined || view === null) return { p1: requireView({}, groups), p2: requireView({}, groups) };
+  if (typeof view !== 'object' || Array.isArray(view)) throw new Refusal('bad_field', 'view is not an object');
+  const { p1 = {}, p2 = {}, ...others } = /** @type {Record<string, unknown>} */ (view);
+  for (const side of Object.keys(others)) throw new Refusal('bad_field', `view has ${quoted(side)}, which is no side`);
+  return { p1: requireView(p1, groups), p2: requireView(p2, groups) };
+}
+
+/**
+ * @param {unknown} view
+ * @param {import('../observation/spec').Spec['groups']} groups
+ * @returns {import('./room').View}
+ */
+function requireView(view, groups) {
+  if (typeof view !== 'object' || view === null || Array.isArray(view)) {
+    throw new Refusal('bad_field', 'the view of a side is not an object');
+  }
+  const { lines = true, observe = null, ...others } = /** @type {Record<string, unknown>} */ (view);
+  for (const field of Object.keys(others)) {
+    throw new Refusal('bad_field', `a view has lines and observe, and no ${quoted(field)}`);
+  }
+  const wanted = { lines: requireFlag({ lines }, 'lines'), observe: observe === null ? null : requireGroups(observe, groups) };
+  if (!wanted.lines && !wanted.observe) throw new Refusal('bad_field', 'a view without lines must observe something');
+  return wanted;
+}
+
+/**
+ * @param {unknown} observe
+ * @param {import('../observation/spec').Spec['groups']} groups
+ * @returns {string[]} names of groups, those that are always there among them, in the order of the specification
+ */
+function requireGroups(observe, { all, always }) {
+  if (!Array.isArray(observe)) throw new Refusal('bad_field', 'observe is not a list of groups');
+  for (const group of observe) {
+    if (!all.includes(group)) {
+      throw new Refusal('bad_field', `there is no group ${quoted(group)} of observations; there are ${all.join(', ')}`);
+    }
+  }
+  return all.filter((group) => observe.includes(group) || always.includes(group));
+}
+
+/**
+ * @param {unknown} value
+ * @returns {string | undefined} enough of it to be known again
+ */
+function quoted(value) {
+  return JSON.stringify(value)?.slice(0, 100);
+}
+
+/**
+ * @param {Command} command
+ * @param {import('./room').SideId} side
  * @returns {import('./room').Player}
  */
 function requirePlayer(command, side) {
@@ -208,6 +278,7 @@ function requireMoves(journal) {
 }
 
 module.exports = {
+  requireAnswer,
   requireChoice,
   requireFlag,
   requireMoves,
@@ -218,5 +289,6 @@ module.exports = {
   requireSide,
   requireTeam,
   requireText,
+  requireViews,
   requireWhole,
 };

@@ -2,6 +2,7 @@
 /** One battle: owns a simulator `Battle`, numbers its requests, and says what each side may see. */
 
 const { REQUEST } = require('../turbo/receiver');
+const { requireChoice } = require('./fields');
 const { Refusal } = require('./refusal');
 
 /**
@@ -10,18 +11,30 @@ const { Refusal } = require('./refusal');
  * @typedef {{format: string, seed: string, players: Record<SideId, Player>, rated?: string}} Opening
  * @typedef {{op: 'choose', side: SideId, choice: string} | {op: 'undo', side: SideId}
  *   | {op: 'forfeit', side: SideId, reason?: string} | {op: 'tie', reason: string} | {op: 'sheets'}} Move
- * @typedef {{rqid: number, request: string, answered: boolean}} Question a request as it was sent
+ * @typedef {{rqid: number, choice: string}} Answer
+ * @typedef {{lines: boolean, observe: string[] | null}} View what a side is shown: the lines and requests of the protocol,
+ *   groups of observations, or both
+ * @typedef {{rqid: number, request: string, waits: boolean, answered: boolean}} Question a request: its JSON for a side
+ *   that reads lines; for one that observes, whether it only says to wait
  * @typedef {import('../turbo/receiver').Receiver<SideId>} Receiver
+ * @typedef {import('../turbo/request-json').RequestJson} RequestJson
  */
 
 /** @type {readonly SideId[]} */
 const SIDES = ['p1', 'p2'];
-const NO_QUESTION = Object.freeze({ rqid: 0, request: '', answered: true });
+const NO_QUESTION = Object.freeze({ rqid: 0, request: '', waits: true, answered: true });
+/** @type {Record<SideId, View>} */
+const LINES = { p1: { lines: true, observe: null }, p2: { lines: true, observe: null } };
 
 /** What one side has not been told yet. */
 class Seat {
-  constructor() {
+  /** @param {View} view */
+  constructor({ lines, observe }) {
+    this.lines = lines;
+    this.observes = observe !== null;
     this.text = '';
+    /** Whether anything has happened since it was told something. */
+    this.stirred = false;
     /** @type {Question} */
     this.question = NO_QUESTION;
     this.asked = false;
@@ -35,15 +48,19 @@ class Room {
   /**
    * @param {import('./simulator').Simulator} simulator
    * @param {string} tag
+   * @param {Record<SideId, View>} [view]
    */
-  constructor(simulator, tag) {
+  constructor(simulator, tag, view = LINES) {
     this.simulator = simulator;
     this.tag = tag;
+    this.view = view;
     this.format = '';
     this.rqid = 0;
     this.forfeited = false;
     /** @type {Record<SideId, Seat>} */
-    this.seats = { p1: new Seat(), p2: new Seat() };
+    this.seats = { p1: new Seat(view.p1), p2: new Seat(view.p2) };
+    /** What is known to the public and to each side, for those that observe. */
+    this.observer = observerFor(view.p1.observe, view.p2.observe);
     /** @type {import('pokemon-showdown').Battle} */
     this.battle = /** @type {any} */ (null);
   }
@@ -95,6 +112,12 @@ class Room {
     return this.battle.ended;
   }
 
+  /** @returns {number} the number of the newest request that a side has been told of */
+  get newestTold() {
+    const told = SIDES.map((id) => this.seats[id]).filter(({ lines, question }) => lines || !question.waits);
+    return Math.max(0, ...told.map(({ question }) => question.rqid));
+  }
+
   /**
    * Answers the side's current request. Refuses, and changes nothing, if `rqid` is not that request's.
    * @param {SideId} side
@@ -110,6 +133,26 @@ class Room {
       throw new Refusal('stale', `${side} has already answered request ${rqid}`);
     }
     this.apply({ op: 'choose', side, choice });
+  }
+
+  /**
+   * Answers the current requests of both sides, each on its own: a refusal of one does not touch the other.
+   * @param {Record<SideId, Answer>} answers
+   * @returns {Partial<Record<SideId, Refusal>>} why answers were refused, if any was
+   */
+  play(answers) {
+    /** @type {Partial<Record<SideId, Refusal>>} */
+    const refusals = {};
+    for (const id of SIDES) {
+      const { rqid, choice } = answers[id];
+      try {
+        this.choose(id, requireChoice({ choice }), rqid);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        refusals[id] = error;
+      }
+    }
+    return refusals;
   }
 
   /**
@@ -202,7 +245,7 @@ class Room {
    * @returns {Room}
    */
   fork(tag) {
-    const copy = new Room(this.simulator, tag);
+    const copy = new Room(this.simulator, tag, this.view);
     copy.format = this.format;
     copy.rqid = this.rqid;
     const state = this.battle.toJSON();
@@ -212,6 +255,8 @@ class Room {
     copy.battle = this.simulator.Battle.fromJSON(JSON.stringify(state));
     copy.battle.restart(copy.#send);
     if (!isSameTeam(this.battle, copy.battle)) throw new Error('a team changes in the serialiser');
+    const { log, sentLogPos } = this.battle;
+    copy.observer = this.observer && this.observer.copy(seenBy('nobody', log.slice(0, sentLogPos)));
     for (const [index, id] of SIDES.entries()) {
       copy.seats[id].question = { ...this.seats[id].question };
       const [original, side] = [this.battle.sides[index], copy.battle.sides[index]];
@@ -236,18 +281,25 @@ class Room {
    */
   take() {
     let members = '';
+    const { ended } = this.battle;
     for (const id of SIDES) {
       const seat = this.seats[id];
-      if (!seat.text && !seat.asked) continue;
-      members += `,"${id}":{"text":${JSON.stringify(seat.text)}`;
-      if (seat.asked) members += `,"rqid":${seat.question.rqid},"request":${seat.question.request}`;
-      if (seat.refusal) members += `,"refusal":${JSON.stringify(seat.refusal)}`;
-      members += '}';
+      const { asked, question } = seat;
+      if (seat.lines ? seat.text || asked : asked ? !question.waits : ended && seat.stirred) {
+        let part = '';
+        if (seat.lines) part = `,"text":${JSON.stringify(seat.text)}`;
+        if (asked) part += seat.lines ? `,"rqid":${question.rqid},"request":${question.request}` : `,"rqid":${question.rqid}`;
+        // Base64 needs no escapes.
+        if (seat.observes) part += `,"obs":"${this.observer?.encode(id)}"`;
+        if (seat.refusal) part += `,"refusal":${JSON.stringify(seat.refusal)}`;
+        members += `,"${id}":{${part.slice(1)}}`;
+      }
       seat.text = '';
+      seat.stirred = false;
       seat.asked = false;
       seat.refusal = '';
     }
-    if (this.battle.ended) members += `,"end":${JSON.stringify(this.#result())}`;
+    if (ended) members += `,"end":${JSON.stringify(this.#result())}`;
     return members;
   }
 
@@ -271,53 +323,75 @@ class Room {
       if (type === 'update') this.#hear(/** @type {string[]} */ (data));
       else if (type === 'sideupdate') this.#hearAlone(/** @type {string} */ (data));
     },
-    { [REQUEST]: (/** @type {SideId} */ side, /** @type {string} */ request) => this.#ask(side, request) },
+    {
+      [REQUEST]: (/** @type {SideId} */ side, /** @type {object} */ request, /** @type {RequestJson} */ writer) => {
+        this.#ask(side, request, this.seats[side].lines ? String(writer.of(request)) : '');
+      },
+    },
   );
 
-  /**
-   * Sorts new lines of the log to the sides that may see them: after `|split|SIDE` come a line for that side
-   * and one for all others, either of which may be empty.
-   * @param {string[]} lines
-   */
+  /** @param {string[]} lines new ones of the log */
   #hear(lines) {
-    const { p1, p2 } = this.seats;
-    let first = p1.text;
-    let second = p2.text;
-    for (let i = 0; i < lines.length; i++) {
-      const line = lines[i];
-      if (line.startsWith('|split|')) {
-        const [secret, shared] = [lines[i + 1], lines[i + 2]];
-        const side = line.slice(7);
-        const seen = side === 'p1' ? secret : shared;
-        const seenToo = side === 'p2' ? secret : shared;
-        if (seen) first += (first && '\n') + seen;
-        if (seenToo) second += (second && '\n') + seenToo;
-        i += 2;
-      } else if (line) {
-        first += (first && '\n') + line;
-        second += (second && '\n') + line;
-      }
+    this.observer?.hear(seenBy('nobody', lines));
+    for (const id of SIDES) {
+      const seat = this.seats[id];
+      seat.stirred = true;
+      if (!seat.lines) continue;
+      const text = seenBy(id, lines).join('\n');
+      seat.text = seat.text && text ? `${seat.text}\n${text}` : seat.text || text;
     }
-    p1.text = first;
-    p2.text = second;
   }
 
   /** @param {string} message the side, a newline, and `|request|JSON` or `|error|TEXT` */
   #hearAlone(message) {
     const side = /** @type {SideId} */ (message.slice(0, 2));
-    if (message.startsWith('|request|', 3)) this.#ask(side, message.slice(12));
-    else if (message.startsWith('|error|', 3)) this.seats[side].error = message.slice(10);
+    if (message.startsWith('|request|', 3)) {
+      const json = message.slice(12);
+      this.#ask(side, this.seats[side].observes ? JSON.parse(json) : null, json);
+    } else if (message.startsWith('|error|', 3)) this.seats[side].error = message.slice(10);
   }
 
   /**
    * @param {SideId} side
-   * @param {string} request as JSON
+   * @param {any} request
+   * @param {string} json
    */
-  #ask(side, request) {
+  #ask(side, request, json) {
     const seat = this.seats[side];
-    seat.question = { rqid: ++this.rqid, request, answered: false };
+    if (seat.observes && request) this.observer?.ask(side, request);
+    seat.question = { rqid: ++this.rqid, request: json, waits: Boolean(request?.wait), answered: false };
     seat.asked = true;
   }
+}
+
+/**
+ * @param {string[] | null} p1
+ * @param {string[] | null} p2
+ */
+function observerFor(p1, p2) {
+  if (!p1 && !p2) return null;
+  // It brings tables with it, which a process that shows nothing but lines has no use for.
+  const { Observer } = require('../observation/observer');
+  return new Observer({ p1, p2 });
+}
+
+/**
+ * After `|split|SIDE` come a line for that side and one for all others, either of which may be empty.
+ * @param {SideId | 'nobody'} viewer
+ * @param {string[]} lines of the log
+ * @returns {string[]} those that the viewer may see
+ */
+function seenBy(viewer, lines) {
+  const seen = [];
+  for (let i = 0; i < lines.length; i++) {
+    let line = lines[i];
+    if (line.startsWith('|split|')) {
+      line = lines[line.slice(7) === viewer ? i + 1 : i + 2];
+      i += 2;
+    }
+    if (line) seen.push(line);
+  }
+  return seen;
 }
 
 /**

@@ -6,6 +6,7 @@ const { describeFormat, requireFormat, validateTeam } = require('./formats');
 const { Refusal } = require('./refusal');
 const { Room, SIDES } = require('./room');
 const {
+  requireAnswer,
   requireChoice,
   requireFlag,
   requireMoves,
@@ -16,9 +17,11 @@ const {
   requireSide,
   requireTeam,
   requireText,
+  requireViews,
   requireWhole,
 } = require('./fields');
 const { WarmUp } = require('./warm-up');
+const { readSpec } = require('../observation/spec');
 
 /**
  * @typedef {import('./room').SideId} SideId
@@ -32,6 +35,8 @@ const { WarmUp } = require('./warm-up');
  */
 const FIRST_COMPILED = 10;
 const COMPILED = 100;
+/** The games that there are observations of. */
+const OBSERVED = ['singles', 'doubles'];
 
 /** @type {Report} */
 const NOTHING = () => '';
@@ -44,6 +49,7 @@ class Rooms {
   constructor(simulator, background = new Background(() => false)) {
     this.simulator = simulator;
     this.background = background;
+    this.spec = readSpec();
     this.warmUp = new WarmUp(simulator);
     this.warmUp.onBattle = (battles) => {
       if (battles === FIRST_COMPILED || battles % COMPILED === 0) background.addFirst(simulator.remember());
@@ -54,6 +60,7 @@ class Rooms {
     this.operations = {
       open: (command) => this.#open(command),
       choose: (command) => this.#choose(command),
+      play: (command) => this.#play(command),
       undo: (command) => this.#undo(command),
       forfeit: (command) => this.#forfeit(command),
       tie: (command) => this.#tie(command),
@@ -104,6 +111,7 @@ class Rooms {
     const replay = command.replay === undefined ? null : requireMoves(command.replay);
     const expected = command.rqid === undefined ? 0 : requireWhole(command, 'rqid');
     const ask = command.ask !== undefined && requireFlag(command, 'ask');
+    const view = this.#views(command, format);
     const valid = SIDES.filter((id) => isMarkedValid(command, id));
     const players = {
       p1: requirePlayer(command, 'p1'),
@@ -112,14 +120,15 @@ class Rooms {
     if (players.p1.name === players.p2.name) {
       throw new Refusal('rejected', `both players are called ${JSON.stringify(players.p1.name)}`);
     }
-    const room = new Room(this.simulator, tag);
+    const room = new Room(this.simulator, tag, view);
     if (replay) {
       for (const id of SIDES) this.#packTeam(players[id]);
       room.start({ format, seed, players, rated });
       resume(room, replay);
       room.take();
-      if (expected && expected !== room.rqid) {
-        throw new Refusal('diverged', `the replay leads to request ${room.rqid}, but the battle was at ${expected}`);
+      const { newestTold } = room;
+      if (expected && expected !== newestTold) {
+        throw new Refusal('diverged', `the replay leads to request ${newestTold}, but the battle was at ${expected}`);
       }
       if (ask) room.askAgain();
     } else {
@@ -135,6 +144,19 @@ class Rooms {
   /** @param {Command} command */
   #format(command) {
     return requireFormat(this.simulator, requireText(command, 'format', 2000));
+  }
+
+  /**
+   * @param {Command} command
+   * @param {string} id of the format
+   */
+  #views(command, id) {
+    const view = requireViews(command, this.spec.groups);
+    const { name, gameType } = this.simulator.Dex.formats.get(id, true);
+    if (SIDES.some((side) => view[side].observe) && !OBSERVED.includes(gameType)) {
+      throw new Refusal('rejected', `${name} is ${gameType}; there are observations of ${OBSERVED.join(' and ')}`);
+    }
+    return view;
   }
 
   /**
@@ -181,6 +203,13 @@ class Rooms {
     const room = this.#room(command);
     room.choose(requireSide(command), requireChoice(command), requireWhole(command, 'rqid'));
     return () => this.#report(room);
+  }
+
+  /** @param {Command} command */
+  #play(command) {
+    const room = this.#room(command);
+    const refusals = room.play({ p1: requireAnswer(command, 'p1'), p2: requireAnswer(command, 'p2') });
+    return () => `${refusedMembers(refusals)}${this.#report(room)}`;
   }
 
   /** @param {Command} command */
@@ -304,6 +333,20 @@ function isMarkedValid(command, side) {
   const player = command[side];
   if (typeof player !== 'object' || player === null || !('valid' in player)) return false;
   return requireFlag(/** @type {Record<string, unknown>} */ (player), 'valid');
+}
+
+/**
+ * What was refused is told side by side; what was not refused has been done.
+ * @param {Partial<Record<SideId, Refusal>>} refusals
+ * @returns {string} them as a JSON member of a frame, if there are any
+ */
+function refusedMembers(refusals) {
+  const refused = Object.values(refusals);
+  if (!refused.length) return '';
+  const code = refused.find((refusal) => refusal.code !== 'stale')?.code ?? 'stale';
+  const message = refused.map((refusal) => refusal.message).join('; ');
+  const sides = Object.fromEntries(Object.entries(refusals).map(([id, { code, message }]) => [id, { code, message }]));
+  return `,"error":${JSON.stringify({ code, message, sides })}`;
 }
 
 /** @param {() => void} attempt */

@@ -5,6 +5,7 @@ const assert = require('node:assert/strict');
 const path = require('node:path');
 const { after, before, describe, test } = require('node:test');
 const { now } = require('../lib/clock');
+const { readSpec } = require('../observation/spec');
 const { FOLDER, TRAPS } = require('./battles');
 const { Child, MAXIMUM, PATIENCE, open } = require('./child');
 
@@ -37,6 +38,7 @@ describe('a controller', { timeout: PATIENCE }, () => {
         simulator: require(path.join(FOLDER, 'package.json')).version,
         turbo: false,
         left: [],
+        observation: readSpec().hash,
         pid: child.process.pid,
       },
     });

@@ -23,9 +23,9 @@ const ROOM = `
     counts.asMessages += String(data).includes('|request|');
     send(type, data);
   };
-  counting[REQUEST] = (side, json) => {
+  counting[REQUEST] = (...request) => {
     counts.asSuch++;
-    send[REQUEST](side, json);
+    send[REQUEST](...request);
   };
   room.battle.send = counting;
   room.choose('p1', 'default', 1);
@@ -55,9 +55,11 @@ test('a request is sent as vanilla sends it', () => {
 test('who takes requests as such gets them so, and no message', () => {
   /** @type {unknown[][]} */
   const taken = [];
-  const take = (/** @type {unknown[]} */ ...request) => void taken.push(request);
+  /** @type {import('../turbo/receiver').Receiver<string>[typeof REQUEST]} */
+  const take = (side, request, writer) => void taken.push([side, request, writer.of(request)]);
   assert.deepEqual(heard(REQUESTED, { [REQUEST]: take }), []);
-  assert.deepEqual(taken, [['p1', JSON.stringify(REQUESTED)]]);
+  assert.deepEqual(taken, [['p1', REQUESTED, JSON.stringify(REQUESTED)]]);
+  assert.equal(taken[0][1], REQUESTED);
 });
 
 test('what has no JSON is sent as vanilla sends it, to anybody', () => {

@@ -15,6 +15,7 @@ import pytest
 from bridge import BridgeConfig
 from bridge.controller import Controller, ControllerState, Death
 from bridge.errors import BridgeError, ControllerDied, ControllerUnresponsive, ProtocolViolation
+from bridge.observation import spec_hash
 from bridge.runtime import find_runtime
 from bridge.timing import RoundTrips
 from bridge.wire import Frame, News
@@ -32,6 +33,7 @@ const channel = new net.Socket({ fd, readable: true, writable: true });
 const say = (text) => channel.write(text + '\\n');
 const { pid, version } = process;
 const hello = { protocol: 1, node: version, simulator: 'none', turbo: false, left: [], pid };
+hello.observation = 'HASH';
 const greet = () => say(JSON.stringify({ hello }));
 // Comes up, which takes the answer to a ping, and does something with whatever it is told then.
 const serve = (reply) => {
@@ -57,7 +59,7 @@ def make(settings: BridgeConfig, tmp_path: Path, deaths: list[Death]) -> Make:
         runtime = find_runtime()
         if script is not None:
             entry = tmp_path / "impostor.js"
-            entry.write_text(IMPOSTOR + script)
+            entry.write_text(IMPOSTOR.replace("HASH", spec_hash()) + script)
             runtime = replace(runtime, entry=entry)
         return Controller(
             1,
@@ -265,7 +267,7 @@ async def test_an_answer_that_cannot_be_read_is_blamed_and_those_before_it_count
     make: Make, deaths: list[Death]
 ) -> None:
     controller = make(
-        """serve(() => channel.write('{"ack":2,"rooms":42}\\n{"ack":3,"p1":{}}\\n'));"""
+        """serve(() => channel.write('{"ack":2,"rooms":42}\\n{"ack":3,"p1":[]}\\n'));"""
     )
     await controller.start()
     answers = asyncio.gather(controller.ask("ping"), controller.ask("ping"), return_exceptions=True)
