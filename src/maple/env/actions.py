@@ -105,7 +105,7 @@ class Actions:
             ):
                 raise self._illegal(row, action)
             return entry[3] + DIGITS[row[entry[2]]] + entry[4]
-        if not self.is_legal(row, action) or row[self._phase_at] == self._preview:
+        if not self.is_legal(row, action) or self.is_preview(row):
             raise self._illegal(row, action)
         return ", ".join(
             self._text(row, self._entries[slot][one]) for slot, one in enumerate(_each(action))
@@ -146,6 +146,18 @@ class Actions:
         if each[0] == each[1] == PASS:
             return not any(self._may_switch(row, slot) for slot in range(self.slots))
         return bool(self._compatible[each[0], each[1]])
+
+    def is_preview(self, row: Row) -> bool:
+        """Whether the team is to be picked, by Preview, and not an action chosen."""
+        return bool(row[self._phase_at] == self._preview)
+
+    def with_mask(self, row: Row, mask: npt.NDArray[Any]) -> bytes:
+        """The same observation with another mask, as `Preview.mask` gives it."""
+        padded = np.zeros((self.slots, self._mask_bytes * 8), np.uint8)
+        padded[:, : self.size] = mask
+        end = self._mask_at + self._mask_bytes * self.slots
+        packed = np.packbits(padded, bitorder="little").tobytes()
+        return bytes(row[: self._mask_at]) + packed + bytes(row[end:])
 
     def describe(self, action: Action) -> str:
         """What an action means, in words."""
@@ -215,7 +227,7 @@ class Actions:
     def _illegal(self, row: Row, action: Action) -> IllegalAction:
         each = _each(action)
         told = each[0] if len(each) == 1 else tuple(each)
-        if row[self._phase_at] == self._preview:
+        if self.is_preview(row):
             return IllegalAction(f"action {told} in a team preview, which is picked by Preview")
         if len(each) != self.slots:
             return IllegalAction(
@@ -266,7 +278,7 @@ class Preview:
         first = actions._first_switch
         self._team = [action - first for action in actions.legal(row)[0]]
         asked = int(row[actions._picks_at])
-        if row[actions._phase_at] != actions._preview or not self._team or not asked:
+        if not actions.is_preview(row) or not self._team or not asked:
             raise IllegalAction("there is nothing to pick: the observation is of no team preview")
         self._all = asked >= len(self._team)
         self._wanted = min(actions.slots, len(self._team)) if self._all else asked
