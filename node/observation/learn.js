@@ -27,9 +27,11 @@ function nameAll(Dex, known) {
     const names = [...(known?.[kind].names ?? ['unknown', 'none'])];
     const seen = new Set(names);
     for (const entry of Dex[kind].all()) {
-      if (entry.isCosmeticForme || seen.has(entry.id)) continue;
-      seen.add(entry.id);
-      names.push(entry.id);
+      // By its name: all kinds of Hidden Power have the same id.
+      const name = Dex.toID(entry.name);
+      if (entry.isCosmeticForme || seen.has(name)) continue;
+      seen.add(name);
+      names.push(name);
     }
     tables[kind] = { names, aliases: kind === 'species' ? cosmeticFormes(Dex) : {} };
   }
