@@ -8,6 +8,7 @@ from .observation import (
     ObservationSpec,
     load_observation_config,
 )
+from .rewards import Outcome, RewardConfig, Rewards, load_reward_config
 
 __all__ = [
     "Actions",
@@ -16,6 +17,10 @@ __all__ = [
     "ObservationMismatch",
     "ObservationSpec",
     "Observations",
+    "Outcome",
     "Preview",
+    "RewardConfig",
+    "Rewards",
     "load_observation_config",
+    "load_reward_config",
 ]

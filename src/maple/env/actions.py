@@ -172,6 +172,11 @@ class Actions:
             packed = packed.reshape(len(raw), self.slots, self._mask_bytes)
         return np.unpackbits(packed, axis=-1, count=self.size, bitorder="little").view(np.int8)
 
+    def switches(self, actions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+        """How many switches are in each action: [rows] in singles, [rows, 2] in doubles."""
+        are = (actions >= self._first_switch) & (actions < self.first_move)
+        return are.reshape(len(actions), self.slots).sum(axis=1, dtype=np.int64)
+
     def second_mask(self, masks: Mask, first: npt.NDArray[Any]) -> Mask:
         """What the second place may do once the first has chosen.
 
