@@ -7,11 +7,10 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 from bridge.errors import ConfigError, InstallationFailed
-from bridge.runtime import _node_side
+from bridge.observation import load_spec, spec_path
 from bridge.settings import nearest
 
 __all__ = ["GENERATIONS", "Block", "Field", "Layout", "ObservationSpec"]
@@ -91,7 +90,8 @@ class ObservationSpec:
     @cache
     def load() -> ObservationSpec:
         """The one file of this installation, read once."""
-        return _load(_folder() / "spec.json")
+        data = load_spec()
+        return ObservationSpec(data["hash"], data["version"], data)
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class ObservationSpec:
         """What is known of each id in a generation; nothing of those that it does not have."""
         check_generation(generation)
         name = f"gen{generation}"
-        text = (_folder() / "tables" / f"{name}.json").read_text(encoding="utf-8")
+        text = (spec_path().parent / "tables" / f"{name}.json").read_text(encoding="utf-8")
         if _fingerprint(text) != self.data["data"][name]:
             raise InstallationFailed(
                 f"the tables of {name} are not those that spec.json names. "
@@ -163,22 +163,6 @@ class ObservationSpec:
 def check_generation(generation: int) -> None:
     if generation not in GENERATIONS:
         raise ConfigError(f"generation is {generation}, but must be from 1 to {GENERATIONS[-1]}")
-
-
-def _folder() -> Path:
-    return _node_side() / "observation"
-
-
-def _load(path: Path) -> ObservationSpec:
-    data = json.loads(path.read_text(encoding="utf-8"))
-    named = data.pop("hash")
-    actual = _fingerprint(json.dumps(data, separators=(",", ":"), ensure_ascii=False))
-    if actual != named:
-        raise InstallationFailed(
-            f"spec.json was changed by hand: its hash is {actual}, not {named}. "
-            "Install the maple package again, or run `node node/observation/learn.js` in a clone"
-        )
-    return ObservationSpec(named, data["version"], data)
 
 
 def _fingerprint(text: str) -> str:
