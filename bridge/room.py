@@ -168,6 +168,11 @@ class BattleRoom:
         """The length of a battle that was played to its end."""
         return self._end.result().turns if self.state is RoomState.ENDED else None
 
+    @property
+    def outcome(self) -> Result | None:
+        """How a battle ended that was played to its end, without waiting for it."""
+        return self._end.result() if self.state is RoomState.ENDED else None
+
     def raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure

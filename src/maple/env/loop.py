@@ -1,0 +1,91 @@
+"""Who runs the event loop of an environment: the thread that waits for it, or one of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+__all__ = ["OwnLoop"]
+
+T = TypeVar("T")
+
+_JOIN_SECONDS = 20.0
+
+
+class OwnLoop:
+    """An event loop that runs in the thread of whoever waits, and only while somebody waits.
+
+    Node works on meanwhile. Where the caller's thread already runs a loop, as in a notebook, this
+    one moves to a thread of its own, and stays there.
+    """
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner(loop_factory=_loop_factory())
+        self._thread: threading.Thread | None = None
+        self._process = os.getpid()
+        self._is_closed = False
+
+    def __repr__(self) -> str:
+        where = "closed" if self._is_closed else "in a thread" if self._thread else "in the caller"
+        return f"<OwnLoop: {where}>"
+
+    @property
+    def is_of_this_process(self) -> bool:
+        """False in a child that was forked: the loop and its processes are the parent's."""
+        return self._process == os.getpid()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs a coroutine to its end; Ctrl-C cancels it, and nothing else."""
+        if not self.is_of_this_process:
+            work.close()
+            raise RuntimeError("an environment cannot be used in a process forked from its own")
+        if self._is_closed:
+            work.close()
+            raise RuntimeError("the environment is closed")
+        if self._thread is None and _runs_a_loop():
+            self._move_out()
+        if self._thread is None:
+            return self._runner.run(work)
+        future = asyncio.run_coroutine_threadsafe(work, self._runner.get_loop())
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self, last: Coroutine[Any, Any, None]) -> None:
+        """Runs a last coroutine and ends the loop; does nothing the second time."""
+        if self._is_closed or not self.is_of_this_process:
+            last.close()
+            return
+        try:
+            self.run(last)
+        finally:
+            self._is_closed = True
+            if self._thread is not None:
+                loop = self._runner.get_loop()
+                loop.call_soon_threadsafe(loop.stop)
+                self._thread.join(_JOIN_SECONDS)
+            self._runner.close()
+
+    def _move_out(self) -> None:
+        loop = self._runner.get_loop()
+        self._thread = threading.Thread(target=loop.run_forever, name="maple-env", daemon=True)
+        self._thread.start()
+
+
+def _runs_a_loop() -> bool:
+    """Whether this thread is inside an event loop."""
+    return asyncio._get_running_loop() is not None
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    """uvloop where there is one."""
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        return asyncio.new_event_loop
+    return uvloop.new_event_loop
