@@ -71,7 +71,7 @@ class Observations:
         self._scaled_words = _Scaled([v for v in values if v.field.divisor and v.wide])
         self._classes = _Classes([v for v in values if v.field.classes and not v.field.ids], spec)
         self._tables = _Tables([v for v in values if v.field.table], spec, generation)
-        self._embedded = _Embedded([v for v in values if v.field.ids])
+        self._embedded = _Embedded([v for v in values if v.field.ids], spec)
         self._features = (self._scaled, self._scaled_words, self._classes, self._tables)
         self.feature_count = sum(part.count for part in self._features)
         self.id_count = self._tables.id_count + self._embedded.count
@@ -295,12 +295,7 @@ class _Classes:
 
     def fill(self, features: Floats, at: int, source: Bytes) -> int:
         values = source.take(self._at, axis=1)
-        if (values >= self._sizes).any():
-            row, column = np.argwhere(values >= self._sizes)[0]
-            raise ProtocolViolation(
-                f"an observation says {values[row, column]} for {self._values[column].name}, "
-                f"which has {self._sizes[column]} classes"
-            )
+        _check(values, self._sizes, self._values)
         features[:, at : at + self.count] = 0
         rows = np.arange(len(features)) * features.shape[1] + at
         features.reshape(-1)[values + self._starts + rows[:, None]] = 1
@@ -316,19 +311,32 @@ class _Classes:
 class _Embedded:
     """Ids that are classes: too many of them to be features for every Pokémon."""
 
-    def __init__(self, values: list[_Value]) -> None:
+    def __init__(self, values: list[_Value], spec: ObservationSpec) -> None:
         self._values = values
         self.count = len(values)
         self._at = _columns(values)
+        self._sizes = np.array([len(spec.classes[kind]) for kind in self.kinds()], np.intp)
 
     def fill(self, ids: npt.NDArray[np.int32], at: int, source: Bytes) -> None:
-        ids[:, at : at + self.count] = source.take(self._at, axis=1)
+        values = source.take(self._at, axis=1)
+        _check(values, self._sizes, self._values)
+        ids[:, at : at + self.count] = values
 
     def names(self) -> list[str]:
         return [value.name for value in self._values]
 
     def kinds(self) -> list[str]:
         return [value.field.classes or "" for value in self._values]
+
+
+def _check(classes: Bytes, sizes: npt.NDArray[np.intp], values: list[_Value]) -> None:
+    """Raises ProtocolViolation for what is no member of its classes."""
+    if (classes >= sizes).any():
+        row, column = np.argwhere(classes >= sizes)[0]
+        raise ProtocolViolation(
+            f"an observation says {classes[row, column]} for {values[column].name}, "
+            f"which has {sizes[column]} classes"
+        )
 
 
 class _Known(NamedTuple):
@@ -353,7 +361,6 @@ class _Tables:
         self.id_count = sum(n * (1 + known.ids.shape[1]) for n, known in each)
 
     def fill(self, features: Floats, at: int, ids: npt.NDArray[np.int32], source: Integers) -> None:
-        rows = len(features)
         found = source.take(self._at, axis=1).astype(np.intp)
         ids[:, : found.shape[1]] = found
         start, id_at = 0, found.shape[1]
@@ -361,15 +368,11 @@ class _Tables:
             some = found[:, start : start + len(self._values[kind])]
             start += some.shape[1]
             try:
-                looked_up = known.features.take(some, axis=0).reshape(rows, -1)
+                at = _look_up(known.features, some, features, at)
             except IndexError:
                 raise self._no_name(kind, some) from None
-            features[:, at : at + looked_up.shape[1]] = looked_up
-            at += looked_up.shape[1]
             if known.id_names:
-                more = known.ids.take(some, axis=0).reshape(rows, -1)
-                ids[:, id_at : id_at + more.shape[1]] = more
-                id_at += more.shape[1]
+                id_at = _look_up(known.ids, some, ids, id_at)
 
     def names(self) -> list[str]:
         return [
@@ -413,6 +416,13 @@ class _Tables:
             f"an observation says {ids[row, column]} for {self._values[kind][column].name}, "
             f"but there are {size} {kind}"
         )
+
+
+def _look_up(table: npt.NDArray[Any], indices: Integers, out: npt.NDArray[Any], at: int) -> int:
+    """Writes the table's rows for the indices side by side, and says where the next ones go."""
+    end = at + indices.shape[1] * table.shape[1]
+    out[:, at:end] = table.take(indices, axis=0).reshape(len(out), end - at)
+    return end
 
 
 @cache
