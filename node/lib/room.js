@@ -347,7 +347,8 @@ class Room {
     const side = /** @type {SideId} */ (message.slice(0, 2));
     if (message.startsWith('|request|', 3)) {
       const json = message.slice(12);
-      this.#ask(side, this.seats[side].observes ? JSON.parse(json) : null, json);
+      const { lines, observes } = this.seats[side];
+      this.#ask(side, observes ? JSON.parse(json) : null, lines ? json : '');
     } else if (message.startsWith('|error|', 3)) this.seats[side].error = message.slice(10);
   }
 

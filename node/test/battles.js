@@ -10,7 +10,7 @@ const { loadSimulator } = require('../lib/simulator');
 /**
  * @typedef {import('../lib/room').SideId} SideId
  * @typedef {Record<SideId, RandomPolicy>} Policies
- * @typedef {{text: string, rqid?: number, request?: any, refusal?: string}} Part
+ * @typedef {{text: string, rqid?: number, request?: any, obs?: string, refusal?: string}} Part
  * @typedef {{p1?: Part, p2?: Part, end?: any, teams?: any}} Frame
  */
 
@@ -50,9 +50,10 @@ function opening({ format, team }, { seed = 1, names = ['Ash', 'Gary'] } = {}) {
 /**
  * @param {{format: string, team: string | undefined}} battle
  * @param {{seed?: number, names?: [string, string]}} [options]
+ * @param {Record<SideId, import('../lib/room').View>} [view]
  */
-function started(battle, options) {
-  const room = new Room(simulator, 'battle-test-1');
+function started(battle, options, view) {
+  const room = new Room(simulator, 'battle-test-1', view);
   room.start(opening(battle, options));
   return room;
 }
@@ -96,10 +97,16 @@ function parsed(members) {
  * @returns {SideId | undefined}
  */
 function asked(room) {
-  return SIDES.find((id) => {
-    const { question } = room.seats[id];
-    return !question.answered && !JSON.parse(question.request).wait;
-  });
+  return SIDES.find((id) => !room.seats[id].question.answered && !requestOf(room, id).wait);
+}
+
+/**
+ * @param {Room} room
+ * @param {SideId} id
+ * @returns {any} the side's request, whether its seat reads it or not
+ */
+function requestOf(room, id) {
+  return JSON.parse(JSON.stringify(room.battle.getSide(id).activeRequest));
 }
 
 /**
@@ -114,7 +121,7 @@ function play(room, chooser, choices = Infinity) {
   while (!room.ended && frames.length < choices) {
     const id = /** @type {SideId} */ (asked(room));
     const { question } = room.seats[id];
-    const choice = chooser[id].choose(JSON.parse(question.request));
+    const choice = chooser[id].choose(requestOf(room, id));
     let refused = '';
     try {
       room.choose(id, choice, question.rqid);
@@ -141,6 +148,7 @@ module.exports = {
   parsed,
   play,
   policies,
+  requestOf,
   simulator,
   started,
   told,

@@ -167,6 +167,40 @@ test('a reason and what a battle is rated as are parts of a line', () => {
   }
 });
 
+test('a view is lines, groups of observations, or both', () => {
+  const groups = { all: ['team', 'decision', 'field'], always: ['decision'], optional: ['field'] };
+  const read = (/** @type {unknown} */ view) => fields.requireViews(command({ view }), groups);
+  const lines = { lines: true, observe: null };
+  for (const view of [undefined, null, {}, { p1: {} }, { p2: { lines: true } }, { p1: { observe: null } }]) {
+    assert.deepEqual(read(view), { p1: lines, p2: lines });
+  }
+  const both = { lines: true, observe: ['team', 'decision'] };
+  assert.deepEqual(read({ p1: { observe: ['team'] } }), { p1: both, p2: lines });
+  assert.deepEqual(read({ p1: both, p2: { lines: false, observe: [] } }), { p1: both, p2: { lines: false, observe: ['decision'] } });
+  assert.deepEqual(read({ p1: { observe: ['field', 'team', 'field'] } }).p1.observe, ['team', 'decision', 'field']);
+  for (const wrong of [5, 'lines', true, []]) {
+    refused(() => read(wrong), 'bad_field', /^view is not/);
+    refused(() => read({ p1: wrong }), 'bad_field', /^the view of a side/);
+    refused(() => read({ p2: { observe: wrong === true || Array.isArray(wrong) ? {} : wrong } }), 'bad_field', /^observe is not a list/);
+  }
+  refused(() => read({ p3: lines }), 'bad_field', /"p3", which is no side/);
+  refused(() => read({ p1: { line: true } }), 'bad_field', /no "line"/);
+  refused(() => read({ p1: { lines: 1 } }), 'bad_field', /^lines is not/);
+  refused(() => read({ p1: { lines: false } }), 'bad_field', /must observe something/);
+  for (const group of ['taem', 'constructor', 5, null, ['team']]) {
+    refused(() => read({ p1: { observe: ['team', group] } }), 'bad_field', /^there is no group .*; there are team, decision, field$/);
+  }
+  refused(() => read({ p1: { observe: ['x'.repeat(1e6)] } }), 'bad_field', /^.{0,300}$/);
+});
+
+test('an answer is the number of a request and a choice', () => {
+  const read = (/** @type {unknown} */ p1) => fields.requireAnswer(command({ p1 }), 'p1');
+  assert.deepEqual(read([7, 'move 1']), { rqid: 7, choice: 'move 1' });
+  for (const wrong of [undefined, null, 7, 'move 1', {}, [], [7], [7, 'move 1', 1]]) refused(() => read(wrong), 'bad_field', /^p1 is not a list/);
+  for (const rqid of [null, '7', 7.5]) refused(() => read([rqid, 'move 1']), 'bad_field', /^the rqid of p1/);
+  for (const choice of [null, 1, {}, ['move 1']]) refused(() => read([7, choice]), 'bad_field', /^the choice of p1/);
+});
+
 test('a journal is a list of moves', () => {
   const journal = [
     ['choose', 'p1', 'move 1'],
