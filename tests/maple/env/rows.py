@@ -41,7 +41,7 @@ def write(
 ) -> None:
     """Sets a field of an entry in every row."""
     at = block.at(entry, name)
-    values = np.broadcast_to(np.asarray(values), len(raw))
+    values = np.broadcast_to(np.asarray(values, np.int64), len(raw))
     raw[:, at] = values % 256
     if block.dtype == "u16":
         raw[:, at + 1] = values // 256
