@@ -18,13 +18,16 @@ const path = require('node:path');
  */
 
 const OBSERVATION = path.join(__dirname, '..', 'observation') + path.sep;
+/** It knows the simulator, and is no part of what runs. */
+const LEARNER = path.join(OBSERVATION, 'learn.js');
 const CALCULATOR = `${path.sep}node_modules${path.sep}@smogon${path.sep}calc${path.sep}`;
 
 const modules = /** @type {any} */ (Module);
 const find = modules._resolveFilename;
 modules._resolveFilename = (/** @type {string} */ name, /** @type {unknown[]} */ ...rest) => {
   const file = find(name, ...rest);
-  if (Module.isBuiltin(file) || file.startsWith(OBSERVATION) || file.includes(CALCULATOR)) return file;
+  const isOurs = file.startsWith(OBSERVATION) && file !== LEARNER;
+  if (isOurs || Module.isBuiltin(file) || file.includes(CALCULATOR)) return file;
   throw new Error(`${name} is not for observations: ${file}`);
 };
 

@@ -385,8 +385,8 @@ class _Encoder:
         for entry, pokemon in enumerate(self.side.team):
             position = next((n for n, each in enumerate(order, 1) if each is pokemon), 0)
             self._put("decision.switches", entry, {"position": position})
-        for slot, pokemon in enumerate(self.side.own_actives):
-            for index, position in self._positions(pokemon):
+        for slot, active in enumerate(self.side.own_actives):
+            for index, position in self._positions(active):
                 self._put("decision.moves", MOVES * slot + index, {"position": position})
 
     def _slot(self, slot: int) -> dict[str, int]:
@@ -413,8 +413,8 @@ class _Encoder:
 
     def _positions(self, pokemon: Pokemon | None) -> Iterator[tuple[int, int]]:
         """Which of a Pokémon's moves stands where in the request."""
-        asked = pokemon and self.side.asked_of(pokemon)
-        if not asked or self.battle._wait:
+        asked = self.side.asked_of(pokemon) if pokemon else None
+        if pokemon is None or asked is None or self.battle._wait:
             return
         known = [_request_id(move) for move in _moves_of(pokemon)]
         listed = [each["id"] for each in asked["moves"]]

@@ -71,7 +71,10 @@ class Matchup:
     format: str
     seed: int
     teams: str | Teams | None = None
-    """Packed teams, or what to draw them from: a theme of node/identity/given.js, or a format."""
+    """Packed teams, or what to draw them from: a theme of node/identity/given.js, or a format.
+
+    What is drawn need not be legal.
+    """
 
     @property
     def generation(self) -> int:
@@ -187,7 +190,7 @@ def _whose(line: str) -> str:
 
 def run_node(script: str, given: object, *arguments: str) -> bytes:
     """Runs one of our Node scripts with JSON for its input, and returns what it prints."""
-    command = [str(find_node().path), *arguments, str(NODE_FOLDER / "test" / script)]
+    command = [str(find_node().path), str(NODE_FOLDER / "test" / script), *arguments]
     done = subprocess.run(command, input=orjson.dumps(given), capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{script} failed:\n{done.stderr.decode()}")
@@ -234,13 +237,14 @@ async def play(
     teams: Teams | None,
     choosers: Choosers,
     *,
+    names: tuple[str, str] = NAMES,
     observe: Collection[str] = GROUPS,
 ) -> RecordedBattle:
     """Plays a battle to its end, or until one side does not choose any more."""
     battle = RecordedBattle(matchup, teams)
     p1, p2 = (
-        Player(name, team, is_valid=team is not None)
-        for name, team in zip(NAMES, teams or (None, None), strict=True)
+        Player(name, team, is_valid=isinstance(matchup.teams, str))
+        for name, team in zip(names, teams or (None, None), strict=True)
     )
     view = View(lines=True, observe=tuple(observe))
     opening = registry.open(matchup.format, seed=matchup.seed, p1=p1, p2=p2, view=view)
