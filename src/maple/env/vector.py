@@ -1,0 +1,391 @@
+"""Many battles as one environment: Gymnasium's vector API, and EnvPool's send and receive."""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+import gymnasium.vector
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector.utils import batch_space
+
+from bridge import BridgeConfig, ControllerRegistry, View, seeds
+from bridge.errors import ConfigError
+from bridge.settings import build_settings
+
+from .battles import Agent, Battles, Engine, Opening
+from .loop import OwnLoop
+from .observation import ObservationConfig, Observations, load_observation_config
+from .opponents import OpponentKind, make_opponent
+from .rewards import Outcome, RewardConfig, Rewards, load_reward_config
+from .teams import Teams, TeamsArgument
+
+__all__ = ["VectorEnv"]
+
+Array: TypeAlias = npt.NDArray[Any]
+Observation: TypeAlias = dict[str, Array]
+Info: TypeAlias = dict[str, Any]
+Step: TypeAlias = tuple[Observation, Array, Array, Array, Info]
+
+_OUTCOMES = {1: Outcome.WIN, -1: Outcome.LOSS, 0: Outcome.TIE}
+
+
+class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
+    """Battles against an opponent, or with an agent in both seats.
+
+    >>> with VectorEnv("gen9randombattle", num_envs=64, opponent="random", seed=7) as env:
+    ...     observation, info = env.reset()
+    ...     observation, reward, terminated, truncated, info = env.step(actions)
+
+    Whoever wants to decide for some while others are still under way uses `async_reset`, `recv`
+    and `send` instead: `recv` returns `batch_size` agents that must decide, named in
+    `info["env_id"]`. An environment whose battle ends goes on with its next one in the same step,
+    and the end is in `info`: `final_obs`, `final_info`, `winner`, `turns` and `reason`.
+
+    Args:
+        format: What is played, as Showdown names it.
+        num_envs: How many battles are played at a time. With `opponent="self"` each has two
+            agents, 2·battle and 2·battle + 1, and the environment has twice as many rows.
+        batch_size: How many agents `recv` returns; all by default.
+        opponent: Who has the other seat. "self" for an agent; "random", "max" (base power),
+            "heuristics"; a policy (features, ids) → logits, such as a torch module; an object with
+            `act(rows, masks, keys)`; or a player of poke-env.
+        reward: Weights of the parts of a reward, as a RewardConfig, a mapping or a YAML file.
+        observation: What is observed, as an ObservationConfig, names of groups, or a YAML file.
+        seed: Decides all battles and the opponent's draws, whatever the number of environments.
+        pool: How many Node processes; by default one for each core.
+        teams: For formats that want them: one, several to draw from, or either by seat.
+        step_timeout: Seconds that anything is waited for, before StepTimeout is raised.
+        bridge: Other settings of the pool.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - as Gymnasium has it
+        "render_modes": [],
+        "autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP,
+    }
+
+    def __init__(
+        self,
+        format: str = "gen9randombattle",
+        num_envs: int = 16,
+        batch_size: int | None = None,
+        *,
+        opponent: OpponentKind = "random",
+        reward: RewardConfig | Mapping[str, float] | str | Path | None = None,
+        observation: ObservationConfig | Sequence[str] | str | Path | None = None,
+        seed: seeds.Seed | None = None,
+        pool: int | None = None,
+        teams: TeamsArgument = None,
+        step_timeout: float = 60.0,
+        bridge: BridgeConfig | None = None,
+    ) -> None:
+        self.closed = True
+        if num_envs < 1:
+            raise ConfigError(f"num_envs is {num_envs}, but must be at least 1")
+        if not step_timeout > 0:
+            raise ConfigError(f"step_timeout is {step_timeout}, but must be more than 0")
+        config = bridge or BridgeConfig()
+        config = config.replace(pool=min(config.pool, num_envs) if pool is None else pool)
+        if config.pool * config.rooms_per_controller < num_envs:
+            raise ConfigError(
+                f"{config.pool} processes with {config.rooms_per_controller} rooms each have no "
+                f"place for {num_envs} battles"
+            )
+        self._loop = OwnLoop()
+        self._stage = _Stage(config, self._make_battles)
+        self._finalizer = weakref.finalize(self, _close, self._loop, self._stage)
+        try:
+            self._loop.run(
+                self._stage.set(
+                    format,
+                    num_envs,
+                    opponent=opponent,
+                    observation=_read_observation(observation),
+                    reward=_read_reward(reward),
+                    teams=teams,
+                    timeout=step_timeout,
+                )
+            )
+        except BaseException:
+            self._finalizer()
+            raise
+        self.closed = False
+        self._agents = self._stage.battles.agents
+        self._observations = self._stage.observations
+        self._rewards = self._stage.rewards
+        self.format = format
+        self.num_battles = num_envs
+        self.num_envs = len(self._agents)
+        self.batch_size = self.num_envs if batch_size is None else batch_size
+        if not 1 <= self.batch_size <= self.num_envs:
+            self.close()
+            raise ConfigError(f"batch_size is {batch_size}, but there are {self.num_envs} agents")
+        self._seed: seeds.Seed | None = seeds.settle(seed)
+        self._has_begun = False
+        self.single_observation_space = self._observations.space
+        self.single_action_space = self._observations.actions.space
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        slots = self._observations.actions.slots
+        self._taken = np.zeros((self.num_envs, slots) if slots > 1 else self.num_envs, np.int64)
+        self._before = np.zeros((self.num_envs, self._observations.bytes), np.uint8)
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else repr(self._stage.battles)
+        return f"<{type(self).__name__} {self.format}: {state}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @staticmethod
+    def _make_battles(
+        registry: ControllerRegistry, opening: Opening, slots: int, *, timeout: float
+    ) -> Engine:
+        return Battles(registry, opening, slots, timeout=timeout)
+
+    # Gymnasium's vector API
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, Info]:
+        """Begins a new battle in every environment; with a seed, the first of that seed."""
+        self._begin(seed, options)
+        self._loop.run(self._stage.battles.receive(self.num_envs))
+        observation, _, _, _, info = self._assemble(self._agents)
+        return observation, info
+
+    def step(self, actions: Array) -> Step:
+        """Takes an action for every agent, and waits until every environment asks for the next.
+
+        With agents in both seats some have to wait while the other is asked: these are
+        `info["waiting"]`, can do nothing but action 0, and what they are given is not looked at.
+        """
+        actions = np.asarray(actions)
+        if actions.shape != self._taken.shape:
+            raise ValueError(f"actions are {actions.shape}, but must be {self._taken.shape}")
+        acting = [agent for agent in self._agents if agent.is_acting]
+        self._taken[:] = actions
+        listed = actions.tolist()
+        chosen = [listed[agent.number] for agent in acting]
+        self._loop.run(self._stage.battles.step(acting, chosen))
+        return self._assemble(self._agents)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Ends every process."""
+        self._finalizer()
+
+    # EnvPool's
+
+    def async_reset(self, seed: int | None = None) -> None:
+        """Begins a new battle in every environment, for `recv` to return its agents."""
+        self._begin(seed, None)
+
+    def send(self, actions: Array, env_id: Array) -> None:
+        """Takes actions of agents that `recv` has returned; Node works on them from here on."""
+        numbers = np.asarray(env_id)
+        actions = np.asarray(actions)
+        if actions.shape != (*numbers.shape, *self._taken.shape[1:]) or numbers.ndim != 1:
+            raise ValueError(f"actions are {actions.shape}, for {numbers.shape} agents")
+        agents = [self._agents[number] for number in numbers.tolist()]
+        if len({agent.number for agent in agents}) < len(agents):
+            raise ValueError("an agent has two actions")
+        self._loop.run(self._stage.battles.send(agents, actions.tolist()))
+        self._taken[numbers] = actions
+
+    def recv(self) -> Step:
+        """The next `batch_size` agents that must decide, in the order of their numbers.
+
+        It returns fewer only if no others will have to before actions are sent.
+        """
+        agents = self._loop.run(self._stage.battles.receive(self.batch_size))
+        agents.sort(key=_number)
+        return self._assemble(agents)
+
+    # Inside
+
+    def _begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
+        if options:
+            raise ValueError(f"a reset has no options, but was given {', '.join(options)}")
+        super().reset(seed=seed)
+        if seed is None and not self._has_begun:
+            seed = self._seed  # type: ignore[assignment]
+        self._loop.run(self._stage.battles.reset(seed))
+        self._has_begun = True
+
+    def _assemble(self, agents: Sequence[Agent]) -> Step:
+        """What agents see, and what came of what they did before."""
+        numbers = np.array([agent.number for agent in agents])
+        raw = self._observations.stack([agent.observation for agent in agents])
+        observation = self._observations.expand(raw)
+        ends = [(row, agent) for row, agent in enumerate(agents) if agent.ending is not None]
+        info: Info = {"env_id": numbers}
+        terminated = np.zeros(len(agents), np.bool_)
+        truncated = np.zeros(len(agents), np.bool_)
+        outcomes = np.zeros(len(agents), np.int64)
+        after = raw
+        if ends:
+            after = raw.copy()
+            self._add_ends(ends, after, outcomes, terminated, truncated, info)
+        parts = self._rewards.parts(self._before[numbers], after, outcomes, self._taken[numbers])
+        idle = [row for row, agent in enumerate(agents) if agent.is_first or not agent.is_acting]
+        if idle:
+            parts[idle] = 0
+        parts *= self._rewards.weights
+        info["reward_parts"] = dict(zip(self._rewards.names, parts.T, strict=True))
+        reward = parts.sum(axis=1)
+        if self.num_envs > self.num_battles:
+            self._add_waiting(agents, observation, info)
+        self._before[numbers] = raw
+        return observation, reward, terminated, truncated, info
+
+    def _add_ends(
+        self,
+        ends: list[tuple[int, Agent]],
+        after: Array,
+        outcomes: Array,
+        terminated: Array,
+        truncated: Array,
+        info: Info,
+    ) -> None:
+        rows = [row for row, _ in ends]
+        endings = [agent.ending for _, agent in ends]
+        count = len(outcomes)
+        mask = np.zeros(count, np.bool_)
+        mask[rows] = True
+        last = self._observations.stack([e.observation for e in endings if e is not None])
+        after[rows] = last
+        seen = self._observations.expand(last)
+        told: dict[str, Array] = {
+            "final_obs": np.full(count, None, object),
+            "winner": np.full(count, None, object),
+            "reason": np.full(count, None, object),
+            "turns": np.zeros(count, np.int64),
+        }
+        for index, (row, agent) in enumerate(ends):
+            ending = agent.ending
+            assert ending is not None
+            truncated[row] = ending.is_truncated
+            terminated[row] = not ending.is_truncated
+            outcomes[row] = 0 if ending.is_truncated else _OUTCOMES[ending.score]
+            told["final_obs"][row] = {name: part[index] for name, part in seen.items()}
+            told["winner"][row] = ending.winner
+            told["reason"][row] = ending.reason
+            told["turns"][row] = ending.turns
+            agent.ending = None
+        for name, values in told.items():
+            info[name], info[f"_{name}"] = values, mask
+        final = ("winner", "reason", "turns")
+        info["final_info"] = {key: info[key] for name in final for key in (name, f"_{name}")}
+        info["_final_info"] = mask
+
+    def _add_waiting(self, agents: Sequence[Agent], observation: Observation, info: Info) -> None:
+        waiting = np.array([not agent.is_acting for agent in agents])
+        info["waiting"] = waiting
+        if waiting.any():
+            mask = observation["action_mask"]
+            mask[waiting] = 0
+            mask[waiting, ..., 0] = 1
+
+
+class _Stage:
+    """What an environment holds on its event loop: a registry and the battles on it."""
+
+    battles: Engine
+    observations: Observations
+    rewards: Rewards
+
+    def __init__(self, config: BridgeConfig, make_battles: Callable[..., Engine]) -> None:
+        self._config = config
+        self._make_battles = make_battles
+        self._registry: ControllerRegistry | None = None
+        self._battles: Engine | None = None
+
+    async def set(
+        self,
+        format: str,
+        slots: int,
+        *,
+        opponent: OpponentKind,
+        observation: ObservationConfig,
+        reward: RewardConfig,
+        teams: TeamsArgument,
+        timeout: float,
+    ) -> None:
+        """Starts the pool and finds out what is played."""
+        registry = self._registry = ControllerRegistry(self._config)
+        await registry.start()
+        facts = await registry.describe_format(format)
+        generation = re.match(r"gen(\d+)", facts.id)
+        if facts.game_type not in ("singles", "doubles") or generation is None:
+            raise ConfigError(f"{format} is {facts.game_type}, not singles or doubles")
+        self.observations = Observations(facts.game_type, int(generation[1]), observation.groups)
+        self.rewards = Rewards(reward, facts.game_type, int(generation[1]))
+        groups = {*self.observations.groups, *self.rewards.groups}
+        other = None
+        if not (isinstance(opponent, str) and opponent == "self"):
+            other = make_opponent(opponent, self.observations, format)
+        opening = Opening(
+            format,
+            View(lines=False, observe=self.observations.spec.select(tuple(groups))),
+            self.observations.actions,
+            other,
+            await Teams.read(
+                teams,
+                registry,
+                facts,
+                opponent_has_own=other is not None and other.has_own_team,
+            ),
+        )
+        self.battles = self._make_battles(registry, opening, slots, timeout=timeout)
+        self._battles = self.battles
+
+    async def close(self) -> None:
+        if self._battles is not None:
+            await self._battles.close()
+        if self._registry is not None:
+            await self._registry.close(drain=False)
+
+
+def _close(loop: OwnLoop, stage: _Stage) -> None:
+    loop.close(stage.close())
+
+
+def _number(agent: Agent) -> int:
+    return agent.number
+
+
+def _read_observation(
+    given: ObservationConfig | Sequence[str] | str | Path | None,
+) -> ObservationConfig:
+    match given:
+        case None:
+            return ObservationConfig()
+        case ObservationConfig():
+            return given
+        case str() | Path():
+            return load_observation_config(given)
+    return ObservationConfig(groups=tuple(given))
+
+
+def _read_reward(given: RewardConfig | Mapping[str, float] | str | Path | None) -> RewardConfig:
+    match given:
+        case None:
+            return RewardConfig()
+        case RewardConfig():
+            return given
+        case str() | Path():
+            return load_reward_config(given)
+    return build_settings(RewardConfig, given)
