@@ -1,96 +1,231 @@
 'use strict';
-/** From the simulator's names to the numbers of spec.json. Numbers are 0 for unknown and 1 for none. */
+/** What the words of the protocol stand for: ids of tables and numbers of classes. Each word is looked up once. */
 
-const { readSpec } = require('./spec');
+/**
+ * @typedef {import('./spec').Spec} Spec
+ * @typedef {import('./spec').TableName} TableName
+ */
 
-/** @typedef {import('./spec').TableName} TableName */
-
-const UNKNOWN = 0;
-const NONE = 1;
-const spec = readSpec();
-
-/** @type {Record<TableName, Map<string, number>>} */
-const NUMBERS = {
-  species: numbersOf('species'),
-  moves: numbersOf('moves'),
-  items: numbersOf('items'),
-  abilities: numbersOf('abilities'),
+/** Conditions that the log calls by other names than the spec does. @type {Record<string, string>} */
+const OTHER_NAMES = {
+  bandedtogether: 'helpinghand',
+  detect: 'protect',
+  maxguard: 'protect',
+  powder: 'powdered',
+  ragepowder: 'followme',
+  snow: 'snowscape',
+  snowscape: 'snowscape',
+  spotlight: 'followme',
 };
-/** Moves whose names carry a number or a type that is not part of the move. */
-const POWERED = /^(hiddenpower[a-z]*|return|frustration)\d+$/;
+const PARTIAL_TRAPS = [
+  'bind', 'clamp', 'firespin', 'gmaxcentiferno', 'gmaxsandblast', 'infestation', 'magmastorm', 'sandtomb', 'snaptrap',
+  'thundercage', 'whirlpool', 'wrap',
+];
+/** Conditions that the log numbers, or follows by a stat. */
+const NUMBERED = ['fallen', 'perish', 'stockpile', 'protosynthesis', 'quarkdrive'];
+const STALLS = ['banefulbunker', 'endure', 'maxguard', 'protect', 'quickguard', 'wideguard'];
 
-/** @param {TableName} table */
-function numbersOf(table) {
-  const { names, aliases } = spec.tables[table];
-  const numbers = new Map(names.map((name, number) => [name, number]));
-  for (const [alias, name] of Object.entries(aliases)) numbers.set(alias, /** @type {number} */ (numbers.get(name)));
-  return numbers;
-}
-
-/**
- * Members of a list of classes by name.
- * @param {string} classes
- * @returns {Map<string, number>}
- */
-function classNumbers(classes) {
-  return new Map(spec.classes[classes].map((name, number) => [name, number]));
-}
-
-/** @param {string} id of an item, or nothing for none */
-function itemNumber(id) {
-  return id ? (NUMBERS.items.get(id) ?? UNKNOWN) : NONE;
-}
-
-/** @param {string} id of an ability, or nothing for none */
-function abilityNumber(id) {
-  return id && id !== 'noability' ? (NUMBERS.abilities.get(id) ?? UNKNOWN) : NONE;
-}
-
-/** @param {string} id of a move as requests have it, `return102` and `hiddenpowerfire60` among them */
-function moveNumber(id) {
-  const number = NUMBERS.moves.get(id);
-  if (number !== undefined) return number;
-  const powered = POWERED.exec(id);
-  const plain = powered ? (NUMBERS.moves.get(powered[1]) ?? UNKNOWN) : UNKNOWN;
-  // Remembered with what it is called: there are few of these.
-  if (powered) NUMBERS.moves.set(id, plain);
-  return plain;
-}
-
-/** @param {string} name as it is shown */
+/** @param {string} name */
 function toId(name) {
-  return name.toLowerCase().replace(/[^a-z0-9]+/g, '');
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
-/** @typedef {{species: number, level: number, gender: number}} Details */
-
-const GENDERS = classNumbers('genders');
-/** There are as many as species, levels and genders that are met. @type {Map<string, Details>} */
-const DETAILS = new Map();
-
-/**
- * @param {string} details such as `Charizard-Mega-X, L84, M, shiny`
- * @returns {Details}
- */
-function readDetails(details) {
-  let read = DETAILS.get(details);
-  if (!read) {
-    read = parseDetails(details);
-    DETAILS.set(details, read);
+/** What an effect is, by whatever the log may mean by it; -1, or 0 for an id, where it is no such thing. */
+class Effect {
+  /**
+   * @param {string} text such as `ability: Rough Skin`, `move: Taunt`, `Substitute` or `perish3`
+   * @param {Names} names
+   */
+  constructor(text, names) {
+    const { spec, lists } = names;
+    const colon = text.indexOf(': ');
+    const prefix = colon < 0 ? '' : text.slice(0, colon);
+    /** @type {'' | 'ability' | 'item' | 'move'} */
+    this.kind = prefix === 'ability' || prefix === 'item' || prefix === 'move' ? prefix : '';
+    this.id = toId(this.kind ? text.slice(colon + 2) : text);
+    this.ability = this.kind === 'ability' ? names.find('abilities', this.id) : 0;
+    this.item = this.kind === 'item' ? names.find('items', this.id) : 0;
+    this.move = this.kind === 'move' || !this.kind ? names.find('moves', this.id) : 0;
+    const known = OTHER_NAMES[this.id] ?? this.id;
+    const numbered = NUMBERED.find((name) => this.id.startsWith(name) && this.id !== name);
+    /** How many, where the log says so. */
+    this.count = numbered ? Number(this.id.slice(numbered.length)) || 0 : 0;
+    this.isPerish = numbered === 'perish';
+    this.isStockpile = this.id.startsWith('stockpile');
+    this.isPartialTrap = PARTIAL_TRAPS.includes(this.id);
+    this.isStall = STALLS.includes(this.id);
+    const simple = this.isPerish || !numbered ? known : numbered === 'fallen' ? 'supremeoverlord' : numbered;
+    this.volatile = lists.volatiles.indexOf(this.isPartialTrap ? 'partiallytrapped' : simple);
+    this.hazard = lists.hazards.indexOf(known);
+    this.screen = lists.screens.indexOf(known);
+    this.field = lists.fields.indexOf(known);
+    this.weather = spec.classes.weathers.indexOf(known);
+    this.terrain = spec.classes.terrains.indexOf(known);
   }
-  return read;
 }
 
-/** @param {string} details */
-function parseDetails(details) {
-  const [name, ...rest] = details.split(', ');
-  const level = rest.find((part) => /^L\d+$/.test(part));
-  const gender = rest.find((part) => part === 'M' || part === 'F') ?? 'none';
+class Names {
+  /** @param {Spec} spec */
+  constructor(spec) {
+    this.spec = spec;
+    this.lists = listsOf(spec);
+    /** @type {Record<TableName, Map<string, number>>} */
+    this.ids = { species: new Map(), moves: new Map(), items: new Map(), abilities: new Map() };
+    for (const table of /** @type {TableName[]} */ (Object.keys(this.ids))) {
+      spec.tables[table].names.forEach((name, id) => this.ids[table].set(name, id));
+      for (const [alias, name] of Object.entries(spec.tables[table].aliases)) {
+        this.ids[table].set(alias, this.find(table, name));
+      }
+    }
+    /** @type {Record<TableName, Map<string, number>>} */
+    this.words = { species: new Map(), moves: new Map(), items: new Map(), abilities: new Map() };
+    /** @type {Map<string, Effect>} */
+    this.effects = new Map();
+    this.types = numbered(spec.classes.types);
+    this.statuses = numbered(spec.classes.statuses);
+    this.genders = numbered(spec.classes.genders);
+    this.boosts = numbered(this.lists.boosts);
+    this.volatiles = volatilesOf(this.lists.volatiles);
+    this.columns = columnsOf(spec);
+    this.targets = spec.classes.targets;
+    /** Moves and abilities that the tracker knows by name. */
+    this.marking = {
+      defensecurl: this.find('moves', 'defensecurl'),
+      minimize: this.find('moves', 'minimize'),
+      sketch: this.find('moves', 'sketch'),
+      struggle: this.find('moves', 'struggle'),
+      neutralizinggas: this.find('abilities', 'neutralizinggas'),
+      pressure: this.find('abilities', 'pressure'),
+    };
+  }
+
+  /**
+   * @param {TableName} table
+   * @param {string} id
+   * @returns {number} 0 for what the table does not know
+   */
+  find(table, id) {
+    return this.ids[table].get(id) ?? 0;
+  }
+
+  /**
+   * @param {TableName} table
+   * @param {string} name as the log writes it
+   * @returns {number}
+   */
+  look(table, name) {
+    const words = this.words[table];
+    let id = words.get(name);
+    if (id === undefined) words.set(name, (id = this.find(table, toId(name))));
+    return id;
+  }
+
+  /** @param {string} text */
+  effect(text) {
+    let effect = this.effects.get(text);
+    if (effect === undefined) this.effects.set(text, (effect = new Effect(text, this)));
+    return effect;
+  }
+}
+
+/** @param {readonly string[]} names */
+function numbered(names) {
+  return new Map(names.map((name, index) => [name, index]));
+}
+
+/** @param {Spec} spec */
+function listsOf(spec) {
+  const { blocks } = spec.layouts.singles;
+  const fields = (/** @type {string} */ group, /** @type {string} */ name) => {
+    const block = blocks.find((one) => one.group === group && one.name === name);
+    if (!block) throw new Error(`the spec has no ${group}/${name}`);
+    return block.fields.map((field) => field.name);
+  };
+  const conditions = fields('sides', 'conditions');
+  const screens = conditions.indexOf('reflect');
   return {
-    species: NUMBERS.species.get(toId(name)) ?? UNKNOWN,
-    level: level ? Number(level.slice(1)) : 100,
-    gender: /** @type {number} */ (GENDERS.get(gender)),
+    boosts: fields('actives', 'state').slice(0, 7),
+    volatiles: fields('actives', 'volatiles'),
+    hazards: conditions.slice(0, screens),
+    screens: conditions.slice(screens),
+    fields: fields('field', 'state').slice(4),
   };
 }
 
-module.exports = { NONE, NUMBERS, UNKNOWN, abilityNumber, classNumbers, itemNumber, moveNumber, readDetails, spec, toId };
+/** Volatiles that the tracker knows by name; all of them are in the spec. */
+const NAMED = /** @type {const} */ ([
+  'commanded', 'commanding', 'defensecurl', 'destinybond', 'doomdesire', 'dynamax', 'focusenergy', 'futuresight',
+  'gastroacid', 'glaiverush', 'grudge', 'laserfocus', 'lockon', 'magnetrise', 'minimize', 'mustrecharge',
+  'partiallytrapped', 'perish1', 'perish2', 'perish3', 'preparing', 'rage', 'stockpile', 'substitute', 'telekinesis',
+  'transform', 'trapped', 'typeadd', 'typechange', 'zenmode',
+]);
+/** They end with the turn. */
+const SINGLE_TURN = [
+  'electrify', 'endure', 'followme', 'helpinghand', 'magiccoat', 'powdered', 'protect', 'roost', 'snatch',
+];
+/** They end with the next move. */
+const SINGLE_MOVE = ['destinybond', 'glaiverush', 'grudge', 'rage'];
+/** They are bound to the place on the field. */
+const PLACED = ['doomdesire', 'futuresight'];
+/** They are not passed on by Baton Pass. */
+const KEPT = [
+  'attract', 'autotomize', 'commanded', 'commanding', 'defensecurl', 'destinybond', 'disable', 'dynamax', 'encore',
+  'flashfire', 'glaiverush', 'imprison', 'minimize', 'miracleeye', 'nightmare', 'preparing', 'protosynthesis',
+  'quarkdrive', 'saltcure', 'slowstart', 'smackdown', 'stockpile', 'supremeoverlord', 'syrupbomb', 'torment',
+  'transform', 'typeadd', 'typechange', 'yawn', 'zenmode',
+];
+/** Nor are these, from a generation on. */
+const KEPT_SINCE = [
+  { name: 'foresight', generation: 3 },
+  { name: 'lockon', generation: 5 },
+  { name: 'trapped', generation: 5 },
+];
+
+/** @param {readonly string[]} list of the spec */
+function volatilesOf(list) {
+  const at = (/** @type {string} */ name) => list.indexOf(name);
+  const named = /** @type {Record<typeof NAMED[number], number>} */ (Object.fromEntries(NAMED.map((name) => [name, at(name)])));
+  const placed = PLACED.map(at);
+  return {
+    ...named,
+    singleTurn: SINGLE_TURN.map(at),
+    singleMove: SINGLE_MOVE.map(at),
+    placed,
+    /** By generation: what whoever comes in by Baton Pass finds. */
+    passed: Array.from({ length: 10 }, (_, generation) => {
+      const kept = [...KEPT, ...KEPT_SINCE.filter((one) => generation >= one.generation).map(({ name }) => name)];
+      return list.flatMap((name, index) => (kept.includes(name) ? [] : [index]));
+    }),
+    /** What whoever comes in by Shed Tail finds. */
+    shed: [at('substitute'), ...placed],
+  };
+}
+
+/** @param {Spec} spec */
+function columnsOf(spec) {
+  const columns = /** @type {Record<TableName, {name: string}[]>} */ (/** @type {any} */ (spec).columns);
+  const at = (/** @type {TableName} */ table, /** @type {string} */ name) =>
+    columns[table].findIndex((column) => column.name === name);
+  return {
+    type1: at('species', 'type_1'),
+    type2: at('species', 'type_2'),
+    pp: at('moves', 'pp'),
+    target: at('moves', 'target'),
+    mustPressure: at('moves', 'must_pressure'),
+  };
+}
+
+/** @type {WeakMap<Spec, Names>} */
+const known = new WeakMap();
+
+/**
+ * @param {Spec} spec
+ * @returns {Names} the same for all who read the same spec
+ */
+function namesOf(spec) {
+  let names = known.get(spec);
+  if (!names) known.set(spec, (names = new Names(spec)));
+  return names;
+}
+
+module.exports = { Effect, Names, namesOf, toId };

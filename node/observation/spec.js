@@ -33,6 +33,9 @@ function readSpec() {
   return { hash, ...spec };
 }
 
+/** Tables by their fingerprint: each is read once, however many battles there are. @type {Map<string, Tables>} */
+const read = new Map();
+
 /**
  * @param {Spec} spec
  * @param {number} generation
@@ -40,6 +43,17 @@ function readSpec() {
  */
 function readTables(spec, generation) {
   const name = `gen${generation}`;
+  let tables = read.get(spec.data[name]);
+  if (!tables) read.set(spec.data[name], (tables = parseTables(spec, name)));
+  return tables;
+}
+
+/**
+ * @param {Spec} spec
+ * @param {string} name
+ * @returns {Tables}
+ */
+function parseTables(spec, name) {
   const text = fs.readFileSync(path.join(TABLES, `${name}.json`), 'utf8');
   if (fingerprint(text) !== spec.data[name]) throw new Error(`the tables of ${name} are not those that ${path.basename(SPEC)} names`);
   return JSON.parse(text);

@@ -1,0 +1,243 @@
+'use strict';
+/** Lines that tell what Pokémon do: moves, what they cost, and what keeps them from moving. */
+
+const { creditSource, showAbility } = require('./hear-possessions');
+const { sideOf } = require('./lines');
+const { NONE, UNKNOWN } = require('./tracked-pokemon');
+
+/**
+ * @typedef {import('./lines').Line} Line
+ * @typedef {import('./names').Effect} Effect
+ * @typedef {import('./tracker').Hear} Hear
+ * @typedef {import('./tracker').Tracker} Tracker
+ * @typedef {import('./tracked-side').Slot} Slot
+ */
+
+const PRESSURE_SINCE = 3;
+/** Moves of which every foe is a target. */
+const WIDE = ['all', 'allAdjacent', 'allAdjacentFoes'];
+/** Moves of which one Pokémon is the target, often a foe. */
+const AIMED = ['normal', 'any', 'adjacentFoe', 'randomNormal', 'scripted'];
+const PLEDGES = ['firepledge', 'grasspledge', 'waterpledge'];
+
+/** @type {Hear} */
+function hearMove(tracker, line) {
+  const ident = line.part(1);
+  const slot = tracker.slot(ident);
+  if (!slot?.pokemon) return;
+  const { names } = tracker;
+  const { volatiles } = names;
+  const shown = line.part(2);
+  const isStatusZ = slot.zPowered && shown.startsWith('Z-');
+  const move = names.look('moves', isStatusZ ? shown.slice(2) : shown);
+  const from = line.fromPart ? tracker.effect(line.from) : null;
+  const wasPreparing = slot.volatiles[volatiles.preparing] === 1;
+  tracker.mover = slot;
+  tracker.target = tracker.slot(line.plain(3));
+  slot.volatiles[volatiles.preparing] = 0;
+  for (const volatile of volatiles.singleMove) slot.volatiles[volatile] = 0;
+  if (from?.kind === 'ability') showAbility(tracker, ident, from.ability);
+  if (move === UNKNOWN) return;
+  if (isOwn(names.spec.tables.moves.names[move], from)) slot.lastMove = move;
+  if (move === names.marking.minimize) slot.volatiles[volatiles.minimize] = 1;
+  if (move === names.marking.defensecurl) slot.volatiles[volatiles.defensecurl] = 1;
+  if (isBorrowed(tracker, slot, move, shown, isStatusZ)) return;
+  const extra = tracker.gen < PRESSURE_SINCE ? 0 : pressureOn(tracker, ident, move, line);
+  spend(tracker, slot, move, from, extra, wasPreparing);
+}
+
+/**
+ * @param {string} move
+ * @param {Effect | null} from
+ * @returns {boolean} whether it chose the move itself, now or a turn ago
+ */
+function isOwn(move, from) {
+  if (!from) return true;
+  if (from.kind === 'ability') return false;
+  return from.id === 'lockedmove' || from.id === move || (PLEDGES.includes(from.id) && PLEDGES.includes(move));
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {Slot} slot
+ * @param {number} move
+ * @param {string} shown
+ * @param {boolean} isStatusZ
+ * @returns {boolean} whether the move is none of those that it brought, or not under its own name
+ */
+function isBorrowed({ names }, slot, move, shown, isStatusZ) {
+  const { volatiles } = slot;
+  if (volatiles[names.volatiles.transform] || volatiles[names.volatiles.dynamax]) return true;
+  if (move === names.marking.struggle || move === slot.mimicked) return true;
+  return (slot.zPowered && !isStatusZ) || shown.startsWith('Max ') || shown.startsWith('G-Max ');
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {Slot} slot
+ * @param {number} move
+ * @param {Effect | null} from
+ * @param {number} extra for Pressure
+ * @param {boolean} wasPreparing
+ */
+function spend({ gen, names }, slot, move, from, extra, wasPreparing) {
+  const { pokemon } = slot;
+  if (!pokemon) return;
+  if (!from) {
+    pokemon.use(move, 1 + extra);
+    return;
+  }
+  const name = names.spec.tables.moves.names[move];
+  if (from.id === 'lockedmove' || from.kind === 'ability') return;
+  if (isOwn(name, from)) {
+    // In generation 1 a move that goes on names itself, and one that takes two turns is paid for in the second.
+    if (gen > 1) pokemon.use(move, 1 + extra);
+    else if (wasPreparing && pokemon.knows(move)) pokemon.use(move, 1);
+    return;
+  }
+  if (from.id === 'sleeptalk') pokemon.use(move, 0);
+  if (extra && from.kind === 'move' && pokemon.knows(from.move)) pokemon.use(from.move, extra);
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {string} ident of whoever moves
+ * @param {number} move
+ * @param {Line} line
+ * @returns {number} how many of the Pokémon that the move is aimed at are known to exert Pressure
+ */
+function pressureOn(tracker, ident, move, line) {
+  const foes = tracker.foes(ident);
+  if (!foes || !foes.slots.some((slot) => exertsPressure(tracker, slot))) return 0;
+  const { columns, targets } = tracker.names;
+  const row = tracker.tables.moves[move];
+  if (!row || isGassed(tracker)) return 0;
+  const target = targets[row[columns.target]];
+  if (row[columns.mustPressure] || WIDE.includes(target)) {
+    return foes.slots.filter((slot) => exertsPressure(tracker, slot)).length;
+  }
+  if (!AIMED.includes(target) || line.has('[notarget]')) return 0;
+  const aim = line.plain(3);
+  const hit = aim ? tracker.slot(aim) : tracker.game === 'singles' ? foes.slots[0] : null;
+  if (!hit || (aim && sideOf(aim) === sideOf(ident))) return 0;
+  return exertsPressure(tracker, hit) ? 1 : 0;
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {Slot} slot
+ */
+function exertsPressure({ names }, slot) {
+  return slot.ability === names.marking.pressure && slot.pokemon !== null && !slot.volatiles[names.volatiles.gastroacid];
+}
+
+/** @param {Tracker} tracker */
+function isGassed({ names, sides }) {
+  const gas = (/** @type {Slot} */ slot) => slot.pokemon !== null && slot.ability === names.marking.neutralizinggas;
+  return sides.p1.slots.some(gas) || sides.p2.slots.some(gas);
+}
+
+/** @type {Hear} */
+function hearCant(tracker, line) {
+  const ident = line.part(1);
+  const slot = tracker.slot(ident);
+  if (!slot?.pokemon) return;
+  const { names } = tracker;
+  const { volatiles } = names;
+  const reason = tracker.effect(line.part(2));
+  if (reason.kind === 'ability') {
+    showAbility(tracker, ident, reason.ability);
+    // Damp and the like name their owner first, and then whom they stop, which has paid for its move.
+    if (line.ofPart) return;
+  }
+  slot.lastMove = NONE;
+  slot.volatiles[volatiles.preparing] = 0;
+  slot.volatiles[volatiles.mustrecharge] = 0;
+  for (const volatile of volatiles.singleMove) slot.volatiles[volatile] = 0;
+  if (reason.id === 'slp' && slot.pokemon.status === names.statuses.get('slp')) slot.pokemon.statusTurns++;
+  const shown = line.plain(3);
+  const move = shown ? names.look('moves', shown) : UNKNOWN;
+  if (move !== UNKNOWN && !isBorrowed(tracker, slot, move, shown, false)) slot.pokemon.use(move, 0);
+}
+
+/** @type {Hear} */
+function hearPrepare(tracker, line) {
+  const slot = tracker.slot(line.part(1));
+  if (!slot?.pokemon || line.has('[premajor]')) return;
+  slot.volatiles[tracker.names.volatiles.preparing] = 1;
+  const move = tracker.names.look('moves', line.part(2));
+  if (tracker.gen === 1 && slot.pokemon.knows(move)) slot.pokemon.use(move, -1);
+}
+
+/** What takes two turns is done in one. @type {Hear} */
+function hearAnimation(tracker, line) {
+  const slot = tracker.slot(line.part(1));
+  if (slot) slot.volatiles[tracker.names.volatiles.preparing] = 0;
+}
+
+/** @type {Hear} */
+function hearRecharge(tracker, line) {
+  const slot = tracker.slot(line.part(1));
+  if (slot) slot.volatiles[tracker.names.volatiles.mustrecharge] = 1;
+}
+
+/** @type {Hear} */
+function hearZPower(tracker, line) {
+  const side = tracker.side(line.part(1));
+  const slot = tracker.slot(line.part(1));
+  if (side) side.usedZ = 1;
+  if (slot) slot.zPowered = true;
+}
+
+/** @type {Hear} */
+function hearSingleTurn(tracker, line) {
+  const slot = tracker.slot(line.part(1));
+  if (!slot) return;
+  const { types } = tracker.names;
+  const effect = tracker.effect(line.part(2));
+  if (effect.volatile >= 0) slot.volatiles[effect.volatile] = 1;
+  if (effect.isStall && !slot.stalled) {
+    slot.protects++;
+    slot.stalled = true;
+  }
+  if (effect.id !== 'roost') return;
+  const instead = types.get(tracker.gen >= 5 ? 'Normal' : '???') ?? UNKNOWN;
+  slot.roost(types.get('Flying') ?? UNKNOWN, instead);
+}
+
+/** @type {Hear} */
+function hearSingleMove(tracker, line) {
+  const slot = tracker.slot(line.part(1));
+  const { volatile } = tracker.effect(line.part(2));
+  if (slot && volatile >= 0) slot.volatiles[volatile] = 1;
+}
+
+/** @type {Hear} */
+function hearSource(tracker, line) {
+  creditSource(tracker, line, line.part(1));
+}
+
+/** @type {Hear} */
+function hearBlock(tracker, line) {
+  const effect = tracker.effect(line.part(2));
+  const owner = line.of || line.part(1);
+  if (effect.kind === 'ability') showAbility(tracker, owner, effect.ability);
+  else if (effect.kind === 'item') tracker.pokemon(owner)?.holds(effect.item);
+}
+
+/** @type {[string, Hear][]} */
+const actionLines = [
+  ['move', hearMove],
+  ['cant', hearCant],
+  ['-prepare', hearPrepare],
+  ['-anim', hearAnimation],
+  ['-mustrecharge', hearRecharge],
+  ['-zpower', hearZPower],
+  ['-singleturn', hearSingleTurn],
+  ['-singlemove', hearSingleMove],
+  ['-immune', hearSource],
+  ['-fail', hearSource],
+  ['-block', hearBlock],
+];
+
+module.exports = { actionLines };

@@ -1,0 +1,392 @@
+'use strict';
+/** Lines that tell what Pokémon suffer and enjoy: hit points, statuses, boosts, and all that begins and ends on them. */
+
+const { copyFocus, setCondition, takeTypesOf } = require('./hear-appearances');
+const { creditHeal, creditSource, hearContagion, hearSkillSwap, hearSymbiosis, showAbility } = require('./hear-possessions');
+const { NONE, UNKNOWN } = require('./tracked-pokemon');
+
+/**
+ * @typedef {import('./lines').Line} Line
+ * @typedef {import('./names').Effect} Effect
+ * @typedef {import('./tracker').Hear} Hear
+ * @typedef {import('./tracker').Tracker} Tracker
+ * @typedef {import('./tracked-side').Slot} Slot
+ */
+
+const MOST = 6;
+
+/** @type {Hear} */
+function hearDamage(tracker, line) {
+  const ident = line.part(1);
+  const side = tracker.side(ident);
+  const pokemon = tracker.pokemon(ident);
+  if (!side || !pokemon) return;
+  setCondition(tracker, side, pokemon, line.part(2));
+  creditSource(tracker, line, ident);
+}
+
+/** @type {Hear} */
+function hearHeal(tracker, line) {
+  const ident = line.part(1);
+  const side = tracker.side(ident);
+  const pokemon = tracker.pokemon(ident, (one) => one.fainted === 1);
+  if (!side || !pokemon) return;
+  setCondition(tracker, side, pokemon, line.part(2));
+  creditHeal(tracker, line);
+}
+
+/** @type {Hear} */
+function hearStatus(tracker, line) {
+  const pokemon = tracker.pokemon(line.part(1));
+  const status = tracker.names.statuses.get(line.part(2));
+  if (!pokemon || status === undefined) return;
+  pokemon.status = status;
+  // What comes at the end of a turn is not counted in it.
+  pokemon.statusTurns = line.fromPart && tracker.effect(line.from).id === 'toxicorb' ? -1 : 0;
+  creditSource(tracker, line, line.part(1));
+}
+
+/** @type {Hear} */
+function hearCure(tracker, line) {
+  const word = line.part(2);
+  if (word === 'confusion') return void hearEnd(tracker, line);
+  const status = tracker.names.statuses.get(word);
+  const pokemon = tracker.pokemon(line.part(1), (one) => one.status === status);
+  if (!pokemon || pokemon.fainted) return;
+  pokemon.setStatus(NONE);
+  creditSource(tracker, line, line.part(1));
+}
+
+/** @type {Hear} */
+function hearTeamCure(tracker, line) {
+  for (const pokemon of tracker.side(line.part(1))?.pokemon ?? []) if (!pokemon.fainted) pokemon.setStatus(NONE);
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {Line} line
+ * @param {number} sign
+ */
+function addBoost(tracker, line, sign) {
+  const slot = tracker.slot(line.part(1));
+  const stat = tracker.names.boosts.get(line.part(2));
+  if (!slot || stat === undefined) return;
+  const sum = slot.boosts[stat] + sign * (Number(line.part(3)) || 0);
+  slot.boosts[stat] = Math.max(-MOST, Math.min(MOST, sum));
+  creditSource(tracker, line, line.part(1));
+}
+
+/** @type {Hear} */
+function hearSetBoost(tracker, line) {
+  const slot = tracker.slot(line.part(1));
+  const stat = tracker.names.boosts.get(line.part(2));
+  if (!slot || stat === undefined) return;
+  slot.boosts[stat] = Math.max(-MOST, Math.min(MOST, Number(line.part(3)) || 0));
+  creditSource(tracker, line, line.part(1));
+}
+
+/** @type {Hear} */
+function hearSwapBoost(tracker, line) {
+  const [one, other] = [tracker.slot(line.part(1)), tracker.slot(line.part(2))];
+  if (!one || !other) return;
+  const listed = line.plain(3);
+  for (const [name, stat] of tracker.names.boosts) {
+    if (listed && !listed.split(', ').includes(name)) continue;
+    [one.boosts[stat], other.boosts[stat]] = [other.boosts[stat], one.boosts[stat]];
+  }
+}
+
+/** @type {Hear} */
+function hearCopyBoost(tracker, line) {
+  const [copier, copied] = [tracker.slot(line.part(1)), tracker.slot(line.part(2))];
+  if (!copier || !copied) return;
+  copier.boosts.set(copied.boosts);
+  if (tracker.gen >= 6) copyFocus(tracker, copier, copied);
+  if (line.fromPart) showAbility(tracker, line.part(1), tracker.effect(line.from).ability);
+}
+
+/**
+ * @param {(boost: number) => number} change
+ * @returns {Hear}
+ */
+function changesBoosts(change) {
+  return (tracker, line) => {
+    const boosts = tracker.slot(line.part(1))?.boosts;
+    if (!boosts) return;
+    for (let stat = 0; stat < boosts.length; stat++) boosts[stat] = change(boosts[stat]);
+    if (line.fromPart) creditSource(tracker, line, line.part(1));
+  };
+}
+
+/** @type {Hear} */
+function hearClearAll(tracker) {
+  tracker.eachActive((slot) => slot.boosts.fill(0));
+}
+
+/** @type {Hear} */
+function hearStart(tracker, line) {
+  const slot = tracker.slot(line.part(1));
+  if (!slot?.pokemon) return;
+  const effect = tracker.effect(line.part(2));
+  const { names } = tracker;
+  const { volatiles } = slot;
+  switch (effect.id) {
+    case 'typechange':
+      changeTypes(tracker, slot, line);
+      break;
+    case 'typeadd':
+      slot.setTypes(slot.plainTypes[0], slot.plainTypes[1], names.types.get(line.part(3)) ?? UNKNOWN);
+      volatiles[effect.volatile] = 1;
+      break;
+    case 'mimic':
+      slot.mimicked = names.look('moves', line.part(3));
+      break;
+    case 'futuresight':
+    case 'doomdesire':
+      startFuture(tracker, line, effect);
+      break;
+    case 'smackdown':
+      ground(tracker, slot);
+      volatiles[effect.volatile] = 1;
+      break;
+    default:
+      if (effect.isPerish) clearPerish(tracker, slot);
+      if (effect.isStockpile) slot.stockpiles = effect.count;
+      if (effect.volatile >= 0) volatiles[effect.volatile] = 1;
+      if (effect.volatile === names.volatiles.dynamax) startDynamax(tracker, line);
+  }
+  if (effect.kind === 'ability') showAbility(tracker, line.part(1), effect.ability);
+  creditSource(tracker, line, line.part(1));
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {Line} line
+ */
+function startDynamax(tracker, line) {
+  const side = tracker.side(line.part(1));
+  if (side) side.usedDynamax = 1;
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {Slot} slot
+ * @param {Line} line
+ */
+function changeTypes(tracker, slot, line) {
+  const { types, volatiles } = tracker.names;
+  const listed = line.plain(3);
+  const other = listed ? null : tracker.slot(line.of);
+  if (listed) {
+    const [first, second] = listed.split('/').map((name) => types.get(name) ?? UNKNOWN);
+    slot.setTypes(first, second ?? NONE, NONE);
+  } else if (other) {
+    slot.setTypes(other.types[0], other.types[1], other.types[2]);
+  }
+  slot.volatiles[volatiles.typeadd] = 0;
+  slot.volatiles[volatiles.typechange] = 1;
+}
+
+/**
+ * The line names who has used it; whom it will strike is whom it was aimed at.
+ * @param {Tracker} tracker
+ * @param {Line} line
+ * @param {Effect} effect
+ */
+function startFuture(tracker, line, effect) {
+  const foes = tracker.foes(line.part(1));
+  const target = tracker.target ?? foes?.slots[0];
+  if (!target) return;
+  target.volatiles[effect.volatile] = 1;
+  target.futureSince = tracker.turn;
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {Slot} slot
+ */
+function clearPerish({ names }, slot) {
+  const { perish1, perish2, perish3 } = names.volatiles;
+  slot.volatiles[perish1] = slot.volatiles[perish2] = slot.volatiles[perish3] = 0;
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {Slot} slot
+ */
+function ground({ names }, slot) {
+  const { magnetrise, telekinesis, preparing } = names.volatiles;
+  slot.volatiles[magnetrise] = slot.volatiles[telekinesis] = slot.volatiles[preparing] = 0;
+}
+
+/** @type {Hear} */
+function hearEnd(tracker, line) {
+  const slot = tracker.slot(line.part(1));
+  if (!slot?.pokemon) return;
+  const effect = tracker.effect(line.part(2));
+  if (effect.isStockpile) slot.stockpiles = 0;
+  if (effect.volatile === tracker.names.volatiles.typechange) takeTypesOf(tracker, slot, slot.species);
+  if (effect.volatile >= 0) slot.volatiles[effect.volatile] = 0;
+  if (effect.kind === 'ability') showAbility(tracker, line.part(1), effect.ability);
+}
+
+/** @type {Hear} */
+function hearActivate(tracker, line) {
+  const ident = line.part(1);
+  const effect = tracker.effect(line.part(2));
+  if (effect.kind === 'ability') hearActivateAbility(tracker, line, effect);
+  else if (effect.kind === 'item') hearActivateItem(tracker, line, effect);
+  else hearActivateMove(tracker, line, effect, ident);
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {Line} line
+ * @param {Effect} effect
+ */
+function hearActivateAbility(tracker, line, effect) {
+  const ident = line.part(1);
+  showAbility(tracker, ident, effect.ability);
+  switch (effect.id) {
+    case 'mummy':
+    case 'lingeringaroma':
+      return hearContagion(tracker, line);
+    case 'symbiosis':
+      return hearSymbiosis(tracker, line);
+    case 'commander':
+      return startCommand(tracker, line);
+    case 'forewarn': {
+      const warned = line.of ? tracker.pokemon(line.of) : tracker.game === 'singles' ? tracker.foes(ident)?.slots[0].pokemon : null;
+      const move = tracker.names.look('moves', line.plain(3));
+      if (move !== UNKNOWN) warned?.use(move, 0);
+      return undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** @type {Hear} */
+function startCommand(tracker, line) {
+  const [commanding, commanded] = [tracker.slot(line.part(1)), tracker.slot(line.of)];
+  const { volatiles } = tracker.names;
+  if (commanding) commanding.volatiles[volatiles.commanding] = 1;
+  if (commanded) commanded.volatiles[volatiles.commanded] = 1;
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {Line} line
+ * @param {Effect} effect
+ */
+function hearActivateItem(tracker, line, effect) {
+  const pokemon = tracker.pokemon(line.part(1));
+  if (!pokemon) return;
+  const restored = effect.id === 'leppaberry' ? 10 : effect.id === 'mysteryberry' ? 5 : 0;
+  if (restored) spendMore(tracker, line, -restored);
+  else if (!line.has('[consumed]')) pokemon.holds(effect.item);
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {Line} line that names a move
+ * @param {number} cost
+ */
+function spendMore(tracker, line, cost) {
+  const slot = tracker.slot(line.part(1));
+  const move = tracker.names.look('moves', line.plain(3));
+  const isOwn = slot && !slot.volatiles[tracker.names.volatiles.transform] && move !== slot.mimicked;
+  if (isOwn && move !== UNKNOWN) slot.pokemon?.use(move, cost);
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {Line} line
+ * @param {Effect} effect
+ * @param {string} ident
+ */
+function hearActivateMove(tracker, line, effect, ident) {
+  const slot = tracker.slot(ident);
+  if (!slot?.pokemon) return;
+  const { names } = tracker;
+  const { volatiles } = names;
+  if (effect.isPartialTrap && line.ofPart) slot.volatiles[volatiles.partiallytrapped] = 1;
+  switch (effect.id) {
+    case 'trapped':
+      slot.volatiles[volatiles.trapped] = 1;
+      slot.trapper = (tracker.mover === slot ? tracker.target : tracker.mover)?.pokemon ?? null;
+      break;
+    case 'skillswap':
+      hearSkillSwap(tracker, line);
+      break;
+    case 'lockon':
+    case 'mindreader':
+      slot.volatiles[volatiles.lockon] = 1;
+      slot.lockedOnSince = tracker.turn;
+      break;
+    case 'mimic':
+    case 'sketch':
+      learn(tracker, slot, effect, names.look('moves', line.plain(3)));
+      break;
+    case 'eeriespell':
+    case 'gmaxdepletion':
+    case 'spite':
+      spendMore(tracker, line, Number(line.part(4)) || 0);
+      break;
+    case 'grudge':
+      spendMore(tracker, line, tracker.tables.moves[names.look('moves', line.plain(3))]?.[names.columns.pp] ?? 0);
+      break;
+    case 'poltergeist':
+      slot.pokemon.holds(names.look('items', line.plain(3)));
+      break;
+    case 'gravity':
+      ground(tracker, slot);
+      break;
+    default:
+  }
+}
+
+/**
+ * Old generations say Mimic where they mean Sketch.
+ * @param {Tracker} tracker
+ * @param {Slot} slot
+ * @param {Effect} effect
+ * @param {number} move
+ */
+function learn({ names }, slot, effect, move) {
+  const { pokemon } = slot;
+  if (!pokemon || move === UNKNOWN) return;
+  const { sketch } = names.marking;
+  const index = pokemon.moves.indexOf(sketch);
+  if (effect.id === 'mimic' && slot.lastMove !== sketch) {
+    slot.mimicked = move;
+  } else if (index >= 0 && !slot.volatiles[names.volatiles.transform]) {
+    pokemon.moves[index] = move;
+    pokemon.used[index] = 0;
+  }
+}
+
+/** @type {[string, Hear][]} */
+const conditionLines = [
+  ['-damage', hearDamage],
+  ['-heal', hearHeal],
+  ['-sethp', hearDamage],
+  ['-status', hearStatus],
+  ['-curestatus', hearCure],
+  ['-cureteam', hearTeamCure],
+  ['-boost', (tracker, line) => addBoost(tracker, line, 1)],
+  ['-unboost', (tracker, line) => addBoost(tracker, line, -1)],
+  ['-setboost', hearSetBoost],
+  ['-swapboost', hearSwapBoost],
+  ['-copyboost', hearCopyBoost],
+  ['-invertboost', changesBoosts((boost) => -boost)],
+  ['-clearboost', changesBoosts(() => 0)],
+  ['-clearpositiveboost', changesBoosts((boost) => Math.min(boost, 0))],
+  ['-clearnegativeboost', changesBoosts((boost) => Math.max(boost, 0))],
+  ['-clearallboost', hearClearAll],
+  ['-start', hearStart],
+  ['-end', hearEnd],
+  ['-activate', hearActivate],
+];
+
+module.exports = { conditionLines };
