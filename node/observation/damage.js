@@ -35,14 +35,13 @@ function estimate(tables, move, stab, types) {
  * @param {Tables} tables
  * @param {number} move
  * @param {readonly number[]} types of the user now; one alone after it has terastallized
- * @param {readonly number[]} born the types of its species, which still count then
+ * @param {readonly number[] | null} born the types of its species if it has terastallized, when they still count
  */
 function stabOf(tables, move, types, born) {
   const type = tables.moves[move]?.[TYPE];
   if (type === undefined || type <= NONE) return 1;
   const isOwn = types[0] === type || types[1] === type || types[2] === type;
-  if (types === born) return isOwn ? 1.5 : 1;
-  const isBorn = born[0] === type || born[1] === type;
+  const isBorn = born !== null && (born[0] === type || born[1] === type);
   return isOwn && isBorn ? 2 : isOwn || isBorn ? 1.5 : 1;
 }
 

@@ -7,7 +7,7 @@
 const { Decision } = require('./actions');
 const { writeCalc } = require('./calc');
 const { estimate, stabOf, typesOf } = require('./damage');
-const { NONE, UNKNOWN, spec } = require('./numbers');
+const { NONE, UNKNOWN, asLogged, spec } = require('./numbers');
 
 /**
  * @typedef {import('./spec').Layout} Layout
@@ -201,7 +201,7 @@ function writeOwnMoves({ buffer, wide, at, slots }, { own, roster }) {
       const listed = asked && asked.length === member.moves.length ? asked[j] : undefined;
       buffer[state] = listed?.pp === undefined ? rememberedPp(member, move) : portion(listed.pp, listed.maxpp);
       buffer[state + 1] = listed?.disabled ? 1 : 0;
-      buffer[state + 2] = seen?.moves.includes(move) ? 1 : 0;
+      buffer[state + 2] = seen?.moves.includes(asLogged(move)) ? 1 : 0;
     }
   }
 }
@@ -411,7 +411,7 @@ function writeDamage(encoder, scene) {
       for (let j = 0; j < member.moves.length; j++) {
         const move = member.moves[j];
         encoder.buffer[at.ownDamage + (MOVES * i + j) * slots + target] = estimate(
-          tables, move, stabOf(tables, move, types, born), theirs.types,
+          tables, move, stabOf(tables, move, types, member.terastallized ? born : null), theirs.types,
         );
       }
     }
@@ -443,7 +443,7 @@ function writeTheirDamage(encoder, { own, foe, roster, tables }, slot) {
   const { buffer, at } = encoder;
   const theirs = foe.slots[slot];
   const pokemon = /** @type {TrackedPokemon} */ (theirs.pokemon);
-  const born = typesOf(tables, pokemon.species);
+  const born = pokemon.terastallized ? typesOf(tables, pokemon.species) : null;
   for (let j = 0; j < MOVES && j < pokemon.moves.length; j++) {
     const move = pokemon.moves[j];
     const stab = stabOf(tables, move, theirs.types, born);

@@ -57,6 +57,17 @@ function moveNumber(id) {
   return plain;
 }
 
+const HIDDEN_POWER = /** @type {number} */ (NUMBERS.moves.get('hiddenpower'));
+const HIDDEN_POWERS = new Set(spec.tables.moves.names.flatMap((name, number) => (name.startsWith('hiddenpower') ? number : [])));
+
+/**
+ * @param {number} move
+ * @returns {number} the move that the log says is used then: it keeps the type of a Hidden Power to itself
+ */
+function asLogged(move) {
+  return HIDDEN_POWERS.has(move) ? HIDDEN_POWER : move;
+}
+
 /** @param {string} name as it is shown */
 function toId(name) {
   return name.toLowerCase().replace(/[^a-z0-9]+/g, '');
@@ -93,4 +104,16 @@ function parseDetails(details) {
   };
 }
 
-module.exports = { NONE, NUMBERS, UNKNOWN, abilityNumber, classNumbers, itemNumber, moveNumber, readDetails, spec, toId };
+module.exports = {
+  NONE,
+  NUMBERS,
+  UNKNOWN,
+  abilityNumber,
+  asLogged,
+  classNumbers,
+  itemNumber,
+  moveNumber,
+  readDetails,
+  spec,
+  toId,
+};

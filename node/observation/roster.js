@@ -4,7 +4,7 @@
  * PP of their moves. Requests only list the PP of Pokémon that choose a move; in between, the log is counted.
  */
 
-const { abilityNumber, classNumbers, itemNumber, moveNumber, readDetails, NONE } = require('./numbers');
+const { abilityNumber, asLogged, classNumbers, itemNumber, moveNumber, readDetails, NONE } = require('./numbers');
 
 /** @typedef {import('./tracker').Tracker} Tracker */
 
@@ -178,7 +178,7 @@ class Member {
  * @param {number} move
  */
 function usedOf(seen, move) {
-  const index = seen.moves.indexOf(move);
+  const index = seen.moves.indexOf(asLogged(move));
   return index < 0 ? 0 : seen.used[index];
 }
 
