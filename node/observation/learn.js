@@ -27,8 +27,8 @@ function nameAll(Dex, known) {
     const names = [...(known?.[kind].names ?? ['unknown', 'none'])];
     const seen = new Set(names);
     for (const entry of Dex[kind].all()) {
-      // By its name: all kinds of Hidden Power have the same id.
-      const name = Dex.toID(entry.name);
+      // All kinds of Hidden Power have the same id.
+      const name = entry.realMove ? entry.name.toLowerCase().replaceAll(' ', '') : entry.id;
       if (entry.isCosmeticForme || seen.has(name)) continue;
       seen.add(name);
       names.push(name);
@@ -78,7 +78,7 @@ function describeAll(dex, tables) {
       if (!exists) return null;
       return [base.hp, base.atk, base.def, base.spa, base.spd, base.spe, Math.round(weighthg / 10), type(own[0]), type(own[1])];
     },
-    moves: (name) => describeMove(dex.moves.get(name), type),
+    moves: (name) => describeMove(dex.moves.get(name), type, dex.gen),
     items: (name) => {
       const item = dex.items.get(name);
       if (!item.exists) return null;
@@ -97,13 +97,13 @@ function describeAll(dex, tables) {
 /**
  * @param {any} move
  * @param {(name: string) => number} type
+ * @param {number} generation
  */
-function describeMove(move, type) {
+function describeMove(move, type, generation) {
   if (!move.exists) return null;
   const { basePower, accuracy, priority, category, heal, drain, boosts, self, secondary, target } = move;
   const raised = { ...(target === 'self' ? boosts : {}), ...self?.boosts, ...move.selfBoost?.boosts };
   const inflicts = move.status || move.volatileStatus ? 100 : (secondary?.status || secondary?.volatileStatus) && secondary.chance;
-  const pp = move.noPPBoosts ? move.pp : Math.floor((move.pp * 8) / 5);
   return [
     basePower,
     accuracy === true ? 100 : accuracy,
@@ -114,10 +114,20 @@ function describeMove(move, type) {
     inflicts || 0,
     move.selfSwitch ? 1 : 0,
     type(move.type),
-    pp,
+    mostPp(move, generation),
     CLASSES.targets.indexOf(target),
     move.flags.mustpressure ? 1 : 0,
   ];
+}
+
+/**
+ * As many as a Pokémon has that was given all it can take, as in the simulator.
+ * @param {any} move
+ * @param {number} generation
+ */
+function mostPp(move, generation) {
+  if (move.noPPBoosts || move.id === 'trumpcard') return move.pp;
+  return generation <= 2 && move.pp === 40 ? 61 : Math.floor((move.pp * 8) / 5);
 }
 
 /** @param {[number, number] | null | undefined} fraction */
