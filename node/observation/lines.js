@@ -160,4 +160,4 @@ function wordOf(species) {
   return dash < 0 ? species : species.slice(0, dash);
 }
 
-module.exports = { Details, Line, hpOf, nameOf, placeOf, sideOf, statusOf };
+module.exports = { Details, Line, hpOf, nameOf, placeOf, sideOf, statusOf, wordOf };

@@ -86,7 +86,10 @@ class TrackedPokemon {
 class Snapshot {
   /** @param {TrackedPokemon} pokemon */
   constructor(pokemon) {
+    this.details = pokemon.details;
+    this.level = pokemon.level;
     this.hp = pokemon.hp;
+    this.fainted = pokemon.fainted;
     this.status = pokemon.status;
     this.statusTurns = pokemon.statusTurns;
     this.species = pokemon.species;
@@ -108,6 +111,7 @@ class Snapshot {
    */
   handOver(looks, actual) {
     actual.hp = looks.hp;
+    actual.fainted = looks.fainted;
     actual.status = looks.status;
     actual.statusTurns = looks.statusTurns;
     if (looks.item !== this.item || looks.lost !== this.lost) {

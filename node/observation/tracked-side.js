@@ -1,6 +1,7 @@
 'use strict';
 /** What the public knows of one side: its team, what stands in its places on the field, and what lies around it. */
 
+const { wordOf } = require('./lines');
 const { Snapshot, TrackedPokemon, NONE, UNKNOWN } = require('./tracked-pokemon');
 
 /**
@@ -174,7 +175,18 @@ class TrackedSide {
         best = pokemon;
       }
     }
-    return best;
+    // In some formats an Illusion does not hide the level of who is behind it.
+    return best ?? (this.pokemon.length >= this.size ? this.#namesake(name, details) : undefined);
+  }
+
+  /**
+   * @param {string} name
+   * @param {Details} details
+   */
+  #namesake(name, { species }) {
+    const isIt = (/** @type {TrackedPokemon} */ pokemon) =>
+      pokemon.name ? pokemon.name === name : wordOf(pokemon.details.species) === wordOf(species);
+    return this.pokemon.find((pokemon) => !pokemon.slot && isIt(pokemon));
   }
 
   /**
