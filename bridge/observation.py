@@ -30,9 +30,11 @@ class View:
     observe: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.lines, bool):
+            raise TypeError(f"lines is True or False, not {self.lines!r}")
+        if isinstance(self.observe, str):
+            raise TypeError(f"observe is a list of groups, not {self.observe!r}")
         if self.observe is not None:
-            if isinstance(self.observe, str):
-                raise TypeError(f"observe is a list of groups, not {self.observe!r}")
             object.__setattr__(self, "observe", tuple(self.observe))
 
     def as_field(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class KnownMove {
 
 /** One of the side's own Pokémon. */
 class Member {
-  /** @param {any} entry of a request */
+  /** @param {{ident: string}} entry of a request */
   constructor(entry) {
     this.ident = /** @type {string} */ (entry.ident);
     this.name = this.ident.slice(4);
@@ -166,7 +166,7 @@ class Member {
 
   /** @returns {Member} one that shares nothing with this */
   copy() {
-    const copy = Object.assign(Object.create(Member.prototype), this);
+    const copy = Object.assign(new Member(this), this);
     copy.stats = [...this.stats];
     copy.known = this.known.map((known) => Object.assign(new KnownMove(known.move), known));
     return copy;
@@ -255,7 +255,7 @@ class Roster {
   /**
    * @param {(pokemon: import('./tracker').TrackedPokemon) => import('./tracker').TrackedPokemon | null} seenAs who a
    *   Pokémon of the log is in a copy of it
-   * @returns {Roster} one that shares nothing with this but the request, which nobody changes
+   * @returns {Roster} one that shares nothing with this, not even the request, which the simulator may add to and send again
    */
   copy(seenAs) {
     const copy = new Roster();
@@ -263,7 +263,7 @@ class Roster {
     copy.members = [...twins.values()];
     for (const member of copy.members) member.seenAs = member.seenAs && seenAs(member.seenAs);
     copy.order = this.order.map((member) => /** @type {Member} */ (twins.get(member)));
-    copy.request = this.request;
+    copy.request = structuredClone(this.request);
     return copy;
   }
 }

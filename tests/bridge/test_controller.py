@@ -15,7 +15,7 @@ import pytest
 from bridge import BridgeConfig
 from bridge.controller import Controller, ControllerState, Death
 from bridge.errors import BridgeError, ControllerDied, ControllerUnresponsive, ProtocolViolation
-from bridge.observation import spec_hash
+from bridge.observation import spec_hash, spec_path
 from bridge.runtime import find_runtime
 from bridge.timing import RoundTrips
 from bridge.wire import Frame, News
@@ -173,6 +173,16 @@ FAILED_STARTS: dict[str, tuple[str, type[BridgeError], str]] = {
     "it does not speak JSON": ("say('welcome')", ControllerDied, "no frame"),
     "it says no object": ("say('[]')", ControllerDied, "no frame"),
     "it is of another version": ("hello.protocol = 99; greet()", ProtocolViolation, "protocol 99"),
+    "it observes by another specification": (
+        "hello.observation = '0123456789abcdef'; greet()",
+        ProtocolViolation,
+        f"specification 0123456789abcdef, and Python reads them by {spec_hash()} of {spec_path()}",
+    ),
+    "it observes by none": (
+        "delete hello.observation; greet()",
+        ProtocolViolation,
+        "the specification of no hash, and Python reads them by",
+    ),
     "it says something else": ("say('{}')", ControllerDied, "answers nothing"),
     "it never warms up": ("greet()", ControllerUnresponsive, "not ready after 1 s"),
 }
