@@ -288,7 +288,7 @@ function writeActives(encoder, scene) {
     writeActive(encoder, slot, place, isThere);
     if (isThere) {
       const who = encoder.at.activeWho + 2 * slot;
-      encoder.wide[who + 1] = member.ability;
+      if (member.isAbilityCurrent || !place.abilityChanged) encoder.wide[who + 1] = member.ability;
       if (isDisguised) writeUndisguised(encoder, slot, member, place, tables);
     }
     const theirs = foe.slots[slot];

@@ -38,6 +38,8 @@ class Member {
     this.level = 0;
     this.gender = 0;
     this.ability = 0;
+    /** Whether it is the one that it has now: before generation 7, requests only name the one that it came with. */
+    this.isAbilityCurrent = false;
     this.item = 0;
     this.teraType = NONE;
     this.terastallized = 0;
@@ -70,6 +72,7 @@ class Member {
     if (entry.details !== this.details) this.#readDetails(entry.details);
     this.#readCondition(entry.condition);
     this.ability = abilityNumber(entry.ability ?? entry.baseAbility);
+    this.isAbilityCurrent = entry.ability !== undefined;
     this.item = itemNumber(entry.item);
     if (entry.teraType) this.teraType = TYPES.get(entry.teraType) ?? 0;
     this.terastallized = entry.terastallized ? 1 : 0;
@@ -209,6 +212,8 @@ class Roster {
     for (let i = 0; i < entries.length; i++) {
       const member = this.#memberOf(entries[i]);
       member.read(entries[i], i + 1);
+      // Before the battle, requests call those active that stand first.
+      if (request.teamPreview) member.isActive = false;
       this.order.push(member);
     }
     for (const member of this.members) if (!member.isActive) member.seenAs = null;
