@@ -60,7 +60,7 @@ class Room {
     /** @type {Record<SideId, Seat>} */
     this.seats = { p1: new Seat(view.p1), p2: new Seat(view.p2) };
     /** What is known to the public and to each side, for those that observe. */
-    this.observer = observerFor(view.p1.observe, view.p2.observe);
+    this.observer = observerFor(simulator, view.p1.observe, view.p2.observe);
     /** @type {import('pokemon-showdown').Battle} */
     this.battle = /** @type {any} */ (null);
   }
@@ -365,15 +365,21 @@ class Room {
   }
 }
 
+/** Brings tables with it, which a process that shows nothing but lines has no use for. @type {typeof import('../observation/observer').Observer | null} */
+let observing = null;
+
 /**
+ * @param {import('./simulator').Simulator} simulator
  * @param {string[] | null} p1
  * @param {string[] | null} p2
  */
-function observerFor(p1, p2) {
+function observerFor(simulator, p1, p2) {
   if (!p1 && !p2) return null;
-  // It brings tables with it, which a process that shows nothing but lines has no use for.
-  const { Observer } = require('../observation/observer');
-  return new Observer({ p1, p2 });
+  if (!observing) {
+    observing = require('../observation/observer').Observer;
+    require('../observation/calc').calculateWith(simulator.calculator);
+  }
+  return new observing({ p1, p2 });
 }
 
 /**

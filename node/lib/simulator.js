@@ -6,7 +6,8 @@ const path = require('node:path');
 /**
  * @typedef {typeof import('pokemon-showdown')} Package
  * @typedef {Pick<Package, 'Battle' | 'Dex' | 'PRNG' | 'Teams' | 'TeamValidator'> & {
- *   version: string, turbo: boolean, left: string[], remember: () => Generator<void, void>}} Simulator
+ *   version: string, turbo: boolean, left: string[], calculator: () => typeof import('@smogon/calc'),
+ *   remember: () => Generator<void, void>}} Simulator
  *   `left` is what turbo leaves to vanilla, and why, and grows with the mods that are met; `remember` keeps compiled code
  *   for the next process, in small steps
  * @typedef {{cache?: string, off?: string[], warn?: (message: string) => void}} TurboOptions where compiled code is kept,
@@ -35,6 +36,8 @@ function loadSimulator(folder, { turbo = false, ...options } = {}) {
     version,
     turbo: Boolean(installation?.patches.length),
     left,
+    // Installed beside the simulator, and loaded when somebody wants damage reckoned.
+    calculator: () => require(path.join(folder, '..', '@smogon', 'calc')),
     remember: () => installation?.remember() ?? nothing(),
   };
 }
