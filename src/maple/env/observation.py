@@ -383,9 +383,11 @@ class _Tables:
         ]
 
     def bounds(self) -> Floats:
+        # At least 0 to 1, also for what no member of a generation has.
         each = [
             np.tile(
-                np.stack([known.features.min(0), known.features.max(0)]), len(self._values[kind])
+                np.stack([known.features.min(0, initial=0), known.features.max(0, initial=1)]),
+                len(self._values[kind]),
             )
             for kind, known in self._known.items()
         ]

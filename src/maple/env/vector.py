@@ -150,6 +150,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
     ) -> None:
         self.close()
 
+    @property
+    def observations(self) -> Observations:
+        """What is observed: names of features, sizes of ids, the actions, a signature to store."""
+        return self._observations
+
     @staticmethod
     def _make_battles(
         registry: ControllerRegistry, opening: Opening, slots: int, *, timeout: float
