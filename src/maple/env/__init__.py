@@ -1,7 +1,7 @@
 """Battles as environments: what an agent sees, what it may do, and what it is rewarded for."""
 
 from .actions import Actions, Preview
-from .errors import IllegalAction, ObservationMismatch
+from .errors import IllegalAction, ObservationMismatch, OpponentFailed, StepTimeout
 from .observation import (
     ObservationConfig,
     Observations,
@@ -9,6 +9,8 @@ from .observation import (
     load_observation_config,
 )
 from .rewards import Outcome, RewardConfig, Rewards, load_reward_config
+from .serial import SerialVectorEnv
+from .vector import VectorEnv
 
 __all__ = [
     "Actions",
@@ -17,10 +19,14 @@ __all__ = [
     "ObservationMismatch",
     "ObservationSpec",
     "Observations",
+    "OpponentFailed",
     "Outcome",
     "Preview",
     "RewardConfig",
     "Rewards",
+    "SerialVectorEnv",
+    "StepTimeout",
+    "VectorEnv",
     "load_observation_config",
     "load_reward_config",
 ]

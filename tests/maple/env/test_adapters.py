@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test
@@ -26,6 +31,7 @@ from maple.env.row import Observation
 from maple.env.stable_baselines import BattleVecEnv
 from maple.env.vector import VectorEnv
 
+REPOSITORY = Path(__file__).resolve().parents[3]
 COLD = BridgeConfig(pool=1, warmup_battles=0)
 SINGLES = "gen9randombattle"
 DOUBLES = "gen9randomdoublesbattle"
@@ -214,6 +220,16 @@ def vec_env() -> Iterator[BattleVecEnv]:
     env.close()
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Threads of torch that wait for each other take the cores that the simulator needs."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("one_thread")
 def test_maskable_ppo_learns_from_legal_actions_alone(vec_env: BattleVecEnv) -> None:
     assert is_masking_supported(vec_env)
     model = MaskablePPO(
@@ -232,6 +248,33 @@ def test_maskable_ppo_learns_from_legal_actions_alone(vec_env: BattleVecEnv) -> 
     assert model.ep_info_buffer
     after = model.policy.parameters()
     assert any(not one.equal(other) for one, other in zip(before, after, strict=True))
+
+
+def test_the_examples_of_the_document_run() -> None:
+    text = (REPOSITORY / "docs" / "environments.md").read_text("utf-8")
+    one, both, learning = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert run(one) == ""
+    assert run(both) == ""
+    for name, smaller in (("num_envs", 4), ("n_steps", 32), ("total_timesteps", 256)):
+        learning, found = re.subn(rf"{name}=[\d_]+", f"{name}={smaller}", learning)
+        assert found == 1
+    assert run(learning) == "256\n"
+
+
+def run(example: str) -> str:
+    """What an example prints, with a pool that is not warmed up."""
+    settings = "bridge=BridgeConfig(pool=1, warmup_battles=0)"
+    quicker = re.sub(r"\b(\w+Env\(\"gen9randombattle\")", rf"\1, {settings}", example)
+    assert quicker != example
+    done = subprocess.run(
+        [sys.executable, "-c", f"from bridge import BridgeConfig\n{quicker}"],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.stderr == ""
+    return done.stdout
 
 
 def test_the_masks_are_those_of_the_observations_that_were_returned(
