@@ -21,7 +21,7 @@ from .errors import (
 from .journal import FORFEITED, Journal, Move, SideId
 from .side import Side, Update
 from .timing import RoundTrips
-from .wire import Failure, Fields, Frame
+from .wire import Failure, Fields, Frame, SideFailure
 
 __all__ = ["BattleRoom", "Result", "RoomState"]
 
@@ -332,16 +332,32 @@ class BattleRoom:
         command.settle()
 
     def _on_played(self, command: Command, frame: Frame) -> None:
-        for side, choice in _taken(command, frame):
-            self._note_move(Move("choose", side, choice))
-        if frame.error is None:
-            self.decisions += 2
-        elif frame.error.sides is not None:
-            self.decisions += 2 - len(frame.error.sides)
-        if self._refused(command, frame):
+        if frame.error is not None:
+            self._on_play_refused(command, frame, frame.error.sides or {})
             return
+        fields = command.fields
+        self._note_move(Move("choose", "p1", fields["p1"][1]))
+        self._note_move(Move("choose", "p2", fields["p2"][1]))
+        self.decisions += 2
+        self._note_answer(command)
         self._deliver(frame)
         command.settle()
+
+    def _on_play_refused(
+        self, command: Command, frame: Frame, refused: dict[SideId, SideFailure]
+    ) -> None:
+        """Notes what was done all the same, if the refusals are of some side's choice.
+
+        That is a choice that was taken, and one in whose place the simulator asked again. One that
+        was stale changed nothing, whatever the other led to.
+        """
+        for side in _SIDES if refused else ():
+            failure = refused.get(side)
+            news = frame.p1 if side == "p1" else frame.p2
+            if failure is None or (failure.code != "stale" and news is not None):
+                self._note_move(Move("choose", side, command.fields[side][1]))
+            self.decisions += failure is None
+        self._refused(command, frame)
 
     def _on_moved(self, command: Command, frame: Frame) -> None:
         if self._refused(command, frame):
@@ -586,25 +602,6 @@ def _move(command: Command) -> Move:
     """What a command other than a choice did."""
     fields = command.fields
     return Move(_MOVES[command.operation], fields.get("side"), fields.get("reason", ""))
-
-
-def _taken(command: Command, frame: Frame) -> list[tuple[SideId, str]]:
-    """What belongs into the journal, of two choices that came together.
-
-    One that was refused does if the simulator asked again instead. A stale one changed nothing,
-    whatever the other led to.
-    """
-    fields, failure = command.fields, frame.error
-    if failure is None:
-        return [("p1", fields["p1"][1]), ("p2", fields["p2"][1])]
-    taken: list[tuple[SideId, str]] = []
-    if failure.sides is not None:
-        for side in _SIDES:
-            refused = failure.sides.get(side)
-            news = frame.p1 if side == "p1" else frame.p2
-            if refused is None or (refused.code != "stale" and news is not None):
-                taken.append((side, fields[side][1]))
-    return taken
 
 
 def _refused_sides(command: Command, failure: Failure) -> dict[str, str]:

@@ -22,6 +22,7 @@ __all__ = [
     "Hello",
     "LineSplitter",
     "News",
+    "SideFailure",
     "acknowledged",
     "decode",
     "decode_request",
