@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import structlog
 
@@ -414,6 +414,7 @@ class Battles:
         """Gives up the battles under way and begins new ones: the first of a seed, or the next."""
         if seed is not None:
             self._seed = seed
+        self._fault = None
         self._ready.clear()
         for slot in self._slots:
             self._abandon(slot.battle)
@@ -455,13 +456,16 @@ class Battles:
     async def close(self) -> None:
         """Gives up all battles; the registry is not closed here."""
         self._failing.cancel()
+        ending: list[asyncio.Task[Any]] = [self._failing]
         for slot in self._slots:
             self._abandon(slot.battle)
             slot.battle = None
-            self._forget_upcoming(slot)
+            if slot.upcoming is not None:
+                ending.append(slot.upcoming)
+                self._forget_upcoming(slot)
         if self._opening.opponent is not None:
             await self._opening.opponent.close()
-        await asyncio.gather(self._failing, return_exceptions=True)
+        await asyncio.gather(*ending, return_exceptions=True)
 
     # Waiting
 
@@ -613,7 +617,7 @@ class Battles:
         if upcoming.done():
             self._begin(slot, upcoming)
         else:
-            upcoming.add_done_callback(lambda opened: self._begin(slot, opened))
+            upcoming.add_done_callback(lambda opened: self._begin_later(slot, opened))
 
     def _open_ahead(self, slot: _Slot, *, needed: bool = False) -> None:
         if slot.upcoming is None and (needed or self._opens_ahead):
@@ -624,6 +628,12 @@ class Battles:
     async def _open(self, battle: Battle, agents: list[Agent]) -> Battle:
         await self._opening.open(self._registry, battle, self._seed, agents)
         return battle
+
+    def _begin_later(self, slot: _Slot, opened: asyncio.Task[Battle]) -> None:
+        try:
+            self._begin(slot, opened)
+        except Exception as error:  # noqa: BLE001 - whoever waits is told, where a log would not
+            self.break_down(error)
 
     def _begin(self, slot: _Slot, opened: asyncio.Task[Battle]) -> None:
         if slot.upcoming is not opened or slot.battle is not None:

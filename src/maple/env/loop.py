@@ -27,6 +27,7 @@ class OwnLoop:
         self._thread: threading.Thread | None = None
         self._process = os.getpid()
         self._is_closed = False
+        self._last: asyncio.Future[None] | None = None
 
     def __repr__(self) -> str:
         where = "closed" if self._is_closed else "in a thread" if self._thread else "in the caller"
@@ -61,20 +62,36 @@ class OwnLoop:
         if self._is_closed or not self.is_of_this_process:
             last.close()
             return
+        if threading.current_thread() is self._thread:
+            # Garbage is collected in whatever thread finds it: this one cannot wait for itself.
+            self._is_closed = True
+            self._last = asyncio.ensure_future(self._end(last))
+            return
         try:
             self.run(last)
         finally:
             self._is_closed = True
-            if self._thread is not None:
+            if self._thread is None:
+                self._runner.close()
+            else:
                 loop = self._runner.get_loop()
                 loop.call_soon_threadsafe(loop.stop)
                 self._thread.join(_JOIN_SECONDS)
-            self._runner.close()
+
+    async def _end(self, last: Coroutine[Any, Any, None]) -> None:
+        try:
+            await last
+        finally:
+            asyncio.get_running_loop().stop()
 
     def _move_out(self) -> None:
-        loop = self._runner.get_loop()
-        self._thread = threading.Thread(target=loop.run_forever, name="maple-env", daemon=True)
+        self._runner.get_loop()
+        self._thread = threading.Thread(target=self._live, name="maple-env", daemon=True)
         self._thread.start()
+
+    def _live(self) -> None:
+        self._runner.get_loop().run_forever()
+        self._runner.close()
 
 
 def _runs_a_loop() -> bool:

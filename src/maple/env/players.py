@@ -129,7 +129,6 @@ class _PlayerSeat(Seat):
         self._player = player
         self.model = _new_model(player, f"battle-{player.format}-{battle.slot}-{battle.number}")
         self.was_refused = False
-        player._battles[self.model.battle_tag] = self.model
 
     def hear(self, update: Update) -> None:
         try:
@@ -170,8 +169,6 @@ class _PlayerSeat(Seat):
                 else:
                     model.tied()  # type: ignore[no-untyped-call]
                 self._player._battle_finished_callback(model)
-                # Thousands of battles are played, and nobody asks for this one again.
-                self._player._battles.pop(model.battle_tag, None)
             case "showteam":
                 self._see_team(words)
             case _:

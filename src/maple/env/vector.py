@@ -207,8 +207,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         agents = [self._agents[number] for number in numbers.tolist()]
         if len({agent.number for agent in agents}) < len(agents):
             raise ValueError("an agent has two actions")
-        self._loop.run(self._stage.battles.send(agents, actions.tolist()))
         self._taken[numbers] = actions
+        self._loop.run(self._stage.battles.send(agents, actions.tolist()))
 
     def recv(self) -> Step:
         """The next `batch_size` agents that must decide, in the order of their numbers.
