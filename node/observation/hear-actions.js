@@ -41,9 +41,12 @@ function hearMove(tracker, line) {
   if (isOwn(names.spec.tables.moves.names[move], from)) slot.lastMove = move;
   if (move === names.marking.minimize) slot.volatiles[volatiles.minimize] = 1;
   if (move === names.marking.defensecurl) slot.volatiles[volatiles.defensecurl] = 1;
+  // In generation 1 a move that Mimic has given is paid for by Mimic.
+  if (tracker.gen === 1 && move === slot.mimicked) slot.pokemon.use(names.marking.mimic, 1);
   if (isBorrowed(tracker, slot, move, shown, isStatusZ)) return;
   const extra = tracker.gen < PRESSURE_SINCE ? 0 : pressureOn(tracker, ident, move, line);
   spend(tracker, slot, move, from, extra, wasPreparing);
+  if (line.has('[miss]')) falter(tracker);
 }
 
 /**
@@ -84,7 +87,8 @@ function spend({ gen, names }, slot, move, from, extra, wasPreparing) {
   const { pokemon } = slot;
   if (!pokemon) return;
   if (!from) {
-    pokemon.use(move, 1 + extra);
+    const isFree = gen === 2 && goesOn(slot, names.lasting.get(move) ?? 0, move, wasPreparing);
+    pokemon.use(move, isFree ? 0 : 1 + extra);
     return;
   }
   const name = names.spec.tables.moves.names[move];
@@ -97,6 +101,22 @@ function spend({ gen, names }, slot, move, from, extra, wasPreparing) {
   }
   if (from.id === 'sleeptalk') pokemon.use(move, 0);
   if (extra && from.kind === 'move' && pokemon.knows(from.move)) pokemon.use(from.move, extra);
+}
+
+/**
+ * Generation 2 does not say so.
+ * @param {Slot} slot
+ * @param {number} most turns for which the move can go on
+ * @param {number} move
+ * @param {boolean} wasPreparing
+ * @returns {boolean} whether the move goes on by itself
+ */
+function goesOn(slot, most, move, wasPreparing) {
+  const isGoing = slot.going === move && slot.goingFor > 0;
+  slot.going = move;
+  slot.goingFor = isGoing ? slot.goingFor + 1 : 1;
+  if (slot.goingFor >= most) slot.goingFor = 0;
+  return isGoing || wasPreparing;
 }
 
 /**
@@ -128,7 +148,7 @@ function pressureOn(tracker, ident, move, line) {
  * @param {Slot} slot
  */
 function exertsPressure({ names }, slot) {
-  return slot.ability === names.marking.pressure && slot.pokemon !== null && !slot.volatiles[names.volatiles.gastroacid];
+  return slot.abilityShown === names.marking.pressure && slot.pokemon !== null && !slot.volatiles[names.volatiles.gastroacid];
 }
 
 /** @param {Tracker} tracker */
@@ -137,23 +157,34 @@ function isGassed({ names, sides }) {
   return sides.p1.slots.some(gas) || sides.p2.slots.some(gas);
 }
 
+/**
+ * @param {Tracker} tracker
+ * @param {Slot} slot that cannot move
+ * @param {string} reason
+ */
+function stop({ gen, names }, slot, reason) {
+  const { mustrecharge, preparing, singleMove } = names.volatiles;
+  slot.lastMove = NONE;
+  slot.goingFor = 0;
+  for (const volatile of singleMove) slot.volatiles[volatile] = 0;
+  // In generation 1 they wait for as long as it takes.
+  if (gen > 1 || reason === 'par' || reason === 'confusion') slot.volatiles[preparing] = 0;
+  if (gen > 1 || reason === 'recharge' || reason === 'flinch') slot.volatiles[mustrecharge] = 0;
+}
+
 /** @type {Hear} */
 function hearCant(tracker, line) {
   const ident = line.part(1);
   const slot = tracker.slot(ident);
   if (!slot?.pokemon) return;
   const { names } = tracker;
-  const { volatiles } = names;
   const reason = tracker.effect(line.part(2));
   if (reason.kind === 'ability') {
     showAbility(tracker, ident, reason.ability);
     // Damp and the like name their owner first, and then whom they stop, which has paid for its move.
     if (line.ofPart) return;
   }
-  slot.lastMove = NONE;
-  slot.volatiles[volatiles.preparing] = 0;
-  slot.volatiles[volatiles.mustrecharge] = 0;
-  for (const volatile of volatiles.singleMove) slot.volatiles[volatile] = 0;
+  stop(tracker, slot, reason.id);
   if (reason.id === 'slp' && slot.pokemon.status === names.statuses.get('slp')) slot.pokemon.statusTurns++;
   const shown = line.plain(3);
   const move = shown ? names.look('moves', shown) : UNKNOWN;
@@ -212,9 +243,18 @@ function hearSingleMove(tracker, line) {
   if (slot && volatile >= 0) slot.volatiles[volatile] = 1;
 }
 
+/**
+ * A move that comes to nothing goes on only if it is a rage that has begun before.
+ * @param {Tracker} tracker
+ */
+function falter({ mover, names }) {
+  if (mover && (mover.goingFor === 1 || mover.going === names.marking.rollout)) mover.goingFor = 0;
+}
+
 /** @type {Hear} */
-function hearSource(tracker, line) {
+function hearFailure(tracker, line) {
   creditSource(tracker, line, line.part(1));
+  falter(tracker);
 }
 
 /** @type {Hear} */
@@ -235,9 +275,9 @@ const actionLines = [
   ['-zpower', hearZPower],
   ['-singleturn', hearSingleTurn],
   ['-singlemove', hearSingleMove],
-  ['-immune', hearSource],
-  ['-fail', hearSource],
+  ['-immune', hearFailure],
+  ['-fail', hearFailure],
   ['-block', hearBlock],
 ];
 
-module.exports = { actionLines };
+module.exports = { actionLines, falter, stop };

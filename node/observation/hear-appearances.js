@@ -222,7 +222,7 @@ function forgetAbility(tracker, ident) {
   const pokemon = tracker.pokemon(ident);
   if (pokemon) pokemon.ability = UNKNOWN;
   if (!slot) return;
-  slot.ability = UNKNOWN;
+  slot.ability = slot.abilityShown = UNKNOWN;
   slot.abilityChanged = false;
 }
 
@@ -271,7 +271,7 @@ function hearTransform(tracker, line) {
   slot.volatiles[volatiles.transform] = 1;
   if (tracker.gen >= 6) copyFocus(tracker, slot, target);
   if (tracker.gen < 3) return;
-  slot.ability = target.ability;
+  slot.ability = slot.abilityShown = target.ability;
   slot.abilityChanged = true;
 }
 

@@ -1,6 +1,7 @@
 'use strict';
 /** Lines that tell what Pokémon suffer and enjoy: hit points, statuses, boosts, and all that begins and ends on them. */
 
+const { falter, stop } = require('./hear-actions');
 const { copyFocus, setCondition, takeTypesOf } = require('./hear-appearances');
 const { creditHeal, creditSource, hearContagion, hearSkillSwap, hearSymbiosis, showAbility } = require('./hear-possessions');
 const { NONE, UNKNOWN } = require('./tracked-pokemon');
@@ -23,6 +24,8 @@ function hearDamage(tracker, line) {
   if (!side || !pokemon) return;
   setCondition(tracker, side, pokemon, line.part(2));
   creditSource(tracker, line, ident);
+  const slot = line.fromPart && line.from === 'confusion' ? tracker.slot(ident) : null;
+  if (slot) stop(tracker, slot, 'confusion');
 }
 
 /** @type {Hear} */
@@ -44,6 +47,9 @@ function hearStatus(tracker, line) {
   // What comes at the end of a turn is not counted in it.
   pokemon.statusTurns = line.fromPart && tracker.effect(line.from).id === 'toxicorb' ? -1 : 0;
   creditSource(tracker, line, line.part(1));
+  // In generation 1 whoever falls asleep need not recharge.
+  const slot = tracker.gen === 1 && line.part(2) === 'slp' ? tracker.slot(line.part(1)) : null;
+  if (slot) slot.volatiles[tracker.names.volatiles.mustrecharge] = 0;
 }
 
 /** @type {Hear} */
@@ -150,6 +156,7 @@ function hearStart(tracker, line) {
       volatiles[effect.volatile] = 1;
       break;
     default:
+      if (effect.id === 'confusion') slot.goingFor = 0;
       if (effect.isPerish) clearPerish(tracker, slot);
       if (effect.isStockpile) slot.stockpiles = effect.count;
       if (effect.volatile >= 0) volatiles[effect.volatile] = 1;
@@ -312,6 +319,9 @@ function hearActivateMove(tracker, line, effect, ident) {
   const { volatiles } = names;
   if (effect.isPartialTrap && line.ofPart) slot.volatiles[volatiles.partiallytrapped] = 1;
   switch (effect.id) {
+    case 'protect':
+      falter(tracker);
+      break;
     case 'trapped':
       slot.volatiles[volatiles.trapped] = 1;
       slot.trapper = (tracker.mover === slot ? tracker.target : tracker.mover)?.pokemon ?? null;

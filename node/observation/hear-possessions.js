@@ -27,7 +27,7 @@ function showAbility(tracker, ident, ability) {
   if (ability === UNKNOWN) return;
   const slot = tracker.slot(ident);
   const pokemon = slot?.pokemon ?? tracker.pokemon(ident);
-  if (slot) slot.ability = ability;
+  if (slot) slot.ability = slot.abilityShown = ability;
   if (pokemon && !slot?.abilityChanged) pokemon.ability = ability;
 }
 
@@ -39,7 +39,7 @@ function showAbility(tracker, ident, ability) {
  */
 function changeAbility(slot, ability, before) {
   if (!slot.abilityChanged && before !== UNKNOWN && slot.pokemon) slot.pokemon.ability = before;
-  slot.ability = ability;
+  slot.ability = slot.abilityShown = ability;
   slot.abilityChanged = true;
 }
 

@@ -25,6 +25,9 @@ const PARTIAL_TRAPS = [
 const NUMBERED = ['fallen', 'perish', 'stockpile', 'protosynthesis', 'quarkdrive'];
 const STALLS = ['banefulbunker', 'endure', 'maxguard', 'protect', 'quickguard', 'wideguard'];
 
+/** @type {[string, number][]} */
+const LASTING = [['outrage', 3], ['petaldance', 3], ['rollout', 5], ['thrash', 3]];
+
 /** @param {string} name */
 function toId(name) {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '');
@@ -88,10 +91,17 @@ class Names {
     this.volatiles = volatilesOf(this.lists.volatiles);
     this.columns = columnsOf(spec);
     this.targets = spec.classes.targets;
-    /** Moves and abilities that the tracker knows by name. */
+    /** Fields that end without a word. */
+    this.brief = { deluge: this.lists.fields.indexOf('iondeluge'), lock: this.lists.fields.indexOf('fairylock') };
+    /** For how many turns at most a move goes on by itself. */
+    this.lasting = new Map(LASTING.map(([name, turns]) => [this.find('moves', name), turns]));
+    /** Moves, abilities and statuses that the tracker knows by name. */
     this.marking = {
+      mimic: this.find('moves', 'mimic'),
+      tox: spec.classes.statuses.indexOf('tox'),
       defensecurl: this.find('moves', 'defensecurl'),
       minimize: this.find('moves', 'minimize'),
+      rollout: this.find('moves', 'rollout'),
       sketch: this.find('moves', 'sketch'),
       struggle: this.find('moves', 'struggle'),
       neutralizinggas: this.find('abilities', 'neutralizinggas'),

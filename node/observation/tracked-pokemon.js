@@ -100,6 +100,7 @@ class Snapshot {
     this.teraType = pokemon.teraType;
     this.terastallized = pokemon.terastallized;
     this.revealed = pokemon.revealed;
+    this.fainted = pokemon.fainted;
     this.moves = pokemon.moves.slice();
     this.used = pokemon.used.slice();
   }
@@ -114,6 +115,7 @@ class Snapshot {
     actual.fainted = looks.fainted;
     actual.status = looks.status;
     actual.statusTurns = looks.statusTurns;
+    actual.fainted = looks.fainted;
     if (looks.item !== this.item || looks.lost !== this.lost) {
       actual.item = looks.item;
       actual.lost = looks.lost;

@@ -29,6 +29,8 @@ class Slot {
     this.volatiles = new Uint8Array(names.lists.volatiles.length);
     this.lastMove = UNKNOWN;
     this.ability = UNKNOWN;
+    /** The ability that it has shown since it came in: one who only looks like it would not. */
+    this.abilityShown = UNKNOWN;
     /** Whether its ability is not the one that it came with. */
     this.abilityChanged = false;
     /** Whether it came in during this turn. */
@@ -39,6 +41,9 @@ class Slot {
     this.zPowered = false;
     /** The move that Mimic has given it. */
     this.mimicked = UNKNOWN;
+    /** A move that goes on by itself in the next turns, and for how many it has done so. */
+    this.going = UNKNOWN;
+    this.goingFor = 0;
     /** The turn in which Lock-On, and whatever strikes this place later, began. */
     this.lockedOnSince = 0;
     this.futureSince = 0;
@@ -68,11 +73,14 @@ class Slot {
     }
     this.lastMove = UNKNOWN;
     this.ability = UNKNOWN;
+    this.abilityShown = UNKNOWN;
     this.abilityChanged = false;
     this.fresh = true;
     this.stalled = false;
     this.zPowered = false;
     this.mimicked = UNKNOWN;
+    this.going = UNKNOWN;
+    this.goingFor = 0;
     this.trapper = null;
     this.before = null;
   }

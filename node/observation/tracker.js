@@ -154,16 +154,24 @@ function hearPreview(tracker, line) {
 /** @type {Hear} */
 function hearTurn(tracker, line) {
   tracker.turn = Number(line.part(1)) || tracker.turn;
-  endTurn(tracker);
+  for (const slot of tracker.sides.p1.slots) startTurnOf(slot);
+  for (const slot of tracker.sides.p2.slots) startTurnOf(slot);
 }
 
-/** @param {Tracker} tracker */
-function endTurn(tracker) {
-  const { fields, names } = tracker;
-  const deluge = names.lists.fields.indexOf('iondeluge');
-  const lock = names.lists.fields.indexOf('fairylock');
+/** @param {Slot} slot */
+function startTurnOf(slot) {
+  if (!slot.pokemon) return;
+  if (slot.fresh) slot.fresh = false;
+  else slot.turns++;
+  slot.zPowered = false;
+}
+
+/** The turn is over, but for those who come in for the fainted. @type {Hear} */
+function hearUpkeep(tracker) {
+  const { fields, turn } = tracker;
+  const { deluge, lock } = tracker.names.brief;
   fields[deluge] = -1;
-  if (fields[lock] >= 0 && tracker.turn - fields[lock] > 1) fields[lock] = -1;
+  if (turn > fields[lock]) fields[lock] = -1;
   for (const slot of tracker.sides.p1.slots) endTurnOf(tracker, slot);
   for (const slot of tracker.sides.p2.slots) endTurnOf(tracker, slot);
 }
@@ -174,25 +182,15 @@ function endTurn(tracker) {
  */
 function endTurnOf({ names, turn }, slot) {
   const { doomdesire, futuresight, lockon, singleTurn } = names.volatiles;
-  const { volatiles } = slot;
-  if (turn - slot.futureSince > FUTURE) volatiles[doomdesire] = volatiles[futuresight] = 0;
-  if (!slot.pokemon) return;
-  if (slot.fresh) slot.fresh = false;
-  else slot.turns++;
+  const { pokemon, volatiles } = slot;
+  if (turn - slot.futureSince >= FUTURE) volatiles[doomdesire] = volatiles[futuresight] = 0;
+  if (!pokemon) return;
   if (!slot.stalled) slot.protects = 0;
   slot.stalled = false;
-  slot.zPowered = false;
   for (let i = 0; i < singleTurn.length; i++) volatiles[singleTurn[i]] = 0;
-  if (turn - slot.lockedOnSince > 1) volatiles[lockon] = 0;
+  if (turn > slot.lockedOnSince) volatiles[lockon] = 0;
   if (slot.roosting) slot.endRoost();
-}
-
-/** @type {Hear} */
-function hearUpkeep(tracker) {
-  const tox = tracker.names.statuses.get('tox');
-  tracker.eachActive(({ pokemon }) => {
-    if (pokemon && pokemon.status === tox) pokemon.statusTurns++;
-  });
+  if (pokemon.status === names.marking.tox) pokemon.statusTurns++;
 }
 
 /** @type {Hear} */

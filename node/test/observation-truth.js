@@ -1,8 +1,6 @@
 'use strict';
 /** Compares what the tracker has heard with what the simulator knows, wherever a spectator can know it too. */
 
-const { toId } = require('../observation/names');
-
 /**
  * @typedef {import('../observation/tracker').Tracker} Tracker
  * @typedef {import('../observation/tracker').TrackedPokemon} TrackedPokemon
@@ -17,7 +15,7 @@ const ALSO = {
 };
 /** They follow from what the log does not say, or are none of the simulator's. */
 const NOT_COMPARED = [
-  'doomdesire', 'futuresight', 'perish1', 'perish2', 'perish3', 'supremeoverlord', 'slowstart', 'typechange', 'typeadd',
+  'autotomize', 'doomdesire', 'futuresight', 'perish1', 'perish2', 'perish3', 'supremeoverlord', 'slowstart', 'typechange', 'typeadd',
   'transform', 'zenmode',
 ];
 
@@ -80,7 +78,7 @@ class Truth {
       const isThere = Boolean(pokemon && !pokemon.fainted && pokemon.isActive);
       const where = `${side.id}${'abc'[place]} ${pokemon?.species.id}`;
       this.check(`${where} there`, slot.pokemon !== null, isThere);
-      if (isThere && slot.pokemon) this.#active(where, slot, pokemon);
+      if (isThere && slot.pokemon && !this.battle.ended) this.#active(where, slot, pokemon);
       for (const name of ['futuresight', 'doomdesire']) {
         const future = side.slotConditions[place].futuremove;
         const index = /** @type {number} */ (names.lists.volatiles.indexOf(name));
@@ -104,13 +102,13 @@ class Truth {
     this.#condition(where, tracked, pokemon);
     names.lists.boosts.forEach((stat, index) => this.check(`${where} ${stat}`, slot.boosts[index], pokemon.boosts[stat]));
     if (!pokemon.illusion) {
-      const species = names.find('species', pokemon.species.id);
+      const species = names.find('species', pokemon.species.id.replace('greninjabond', 'greninja'));
       this.check(`${where} species`, nameIn(this.tracker, 'species', slot.species), nameIn(this.tracker, 'species', species));
       this.#types(where, slot, pokemon);
       this.#moves(where, tracked, pokemon);
-      if (slot.ability) this.check(`${where} ability`, nameIn(tracker, 'abilities', slot.ability), pokemon.ability || 'none');
-      if (tracked.ability) {
-        this.check(`${where} own ability`, nameIn(tracker, 'abilities', tracked.ability), pokemon.baseAbility || 'none');
+      if (slot.ability && this.battle.gen > 2) this.check(`${where} ability`, nameIn(tracker, 'abilities', slot.ability), abilityOf(pokemon.ability));
+      if (tracked.ability && this.battle.gen > 2) {
+        this.check(`${where} own ability`, nameIn(tracker, 'abilities', tracked.ability), abilityOf(pokemon.baseAbility));
       }
     }
     this.check(`${where} turns`, slot.turns, Math.max(0, pokemon.activeTurns - 1));
@@ -158,12 +156,25 @@ class Truth {
    * @param {any} pokemon
    */
   #moves(where, tracked, pokemon) {
+    // What somebody did who looked like it is put down to it, unless it is found out.
+    if (pokemon.side.pokemon.some((/** @type {any} */ one) => one.baseAbility === 'illusion')) return;
     tracked.moves.forEach((move, index) => {
       const id = nameIn(this.tracker, 'moves', move);
-      const slot = pokemon.baseMoveSlots.find((/** @type {any} */ one) => one.id === id || one.id.startsWith(id));
+      const slot = pokemon.baseMoveSlots.find((/** @type {any} */ one) => one.id === id || (id === 'hiddenpower' && one.id.startsWith(id)));
       this.check(`${where} has ${id}`, true, Boolean(slot));
-      if (slot) this.check(`${where} ${id} used`, Math.min(tracked.used[index], slot.maxpp), slot.maxpp - slot.pp);
+      if (!slot) return;
+      const [used, actual] = [Math.min(tracked.used[index], slot.maxpp), slot.maxpp - slot.pp];
+      if (!this.#hidesCosts(pokemon.side) || used > actual) this.check(`${where} ${id} used`, used, actual);
     });
+  }
+
+  /**
+   * Nobody is told which move a Z-Move or a Max Move was, nor of Pressure in generation 3.
+   * @param {any} side
+   */
+  #hidesCosts(side) {
+    const { usedDynamax, usedZ } = this.tracker.sides[/** @type {'p1' | 'p2'} */ (side.id)];
+    return usedDynamax || usedZ || this.battle.gen === 3;
   }
 
   /**
@@ -195,7 +206,8 @@ class Truth {
    */
   #benched(side, tracked, pokemon) {
     const named = tracked.pokemon.filter((one) => one.name === pokemon.name && !one.slot);
-    if (named.length !== 1 || !named[0].revealed) return;
+    const alike = side.pokemon.filter((/** @type {any} */ one) => one.name === pokemon.name);
+    if (named.length !== 1 || alike.length !== 1 || !named[0].revealed) return;
     const where = `${side.id} ${pokemon.species.id} on the bench`;
     this.#moves(where, named[0], pokemon);
     this.check(`${where} fainted`, named[0].fainted === 1, pokemon.fainted);
@@ -211,4 +223,9 @@ function nameIn(tracker, table, id) {
   return tracker.spec.tables[table].names[id];
 }
 
-module.exports = { Truth, toId };
+/** @param {string} id */
+function abilityOf(id) {
+  return id && id !== 'noability' ? id : 'none';
+}
+
+module.exports = { Truth };
