@@ -13,10 +13,15 @@ from rich.console import Console
 from bridge.arguments import at_least_one, output_file
 from bridge.benchmarks.machine import describe_machine, find_patches
 from bridge.benchmarks.render import render
-from bridge.benchmarks.rows import FULL, QUICK, ROWS, Plan, patch_rows
-from bridge.benchmarks.run import Outcome, run, run_cold
+from bridge.benchmarks.rows import FULL, QUICK, Plan, patch_rows
+from bridge.benchmarks.rows import ROWS as BRIDGE_ROWS
+from bridge.benchmarks.run import TARGETS, Outcome, run, run_cold
 from bridge.errors import BridgeError
 from bridge.runtime import find_runtime
+from maple.benchmarks.rows import ROWS as MAPLE_ROWS
+from maple.benchmarks.rows import TARGETS as MAPLE_TARGETS
+
+ROWS = BRIDGE_ROWS | MAPLE_ROWS
 
 EPILOG = """\
 rows:
@@ -58,7 +63,8 @@ def main() -> int:
     rows = {name: spec for name, spec in ROWS.items() if {name, spec.table} & set(options.only)}
     if "patches" in options.only:
         rows |= patch_rows([patch.name for patch in patches if patch.on])
-    outcome = Outcome(describe_machine(runtime, patches), plan_of(options), rows)
+    machine = describe_machine(runtime, patches)
+    outcome = Outcome(machine, plan_of(options), rows, (*TARGETS, *MAPLE_TARGETS))
     status = 0
     try:
         if "cold" in options.only:

@@ -50,17 +50,17 @@ class Child:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         if kind is not None:
-            self._kill()
+            self.kill()
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         try:
             self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
-            self._kill()
+            self.kill()
             self._process.wait()
         self._process.stdout.close()
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
         """Kills all that it has started too: what is stopped does not notice that it is alone."""
         started: list[psutil.Process] = []
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -70,27 +70,27 @@ class Child:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
 
-    def read(self) -> str:
-        """The next line that it says."""
+    def read(self, patience: float = _PATIENCE) -> str:
+        """The next line that it says, within so many seconds."""
         assert self._process.stdout is not None
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
-            if not selector.select(_PATIENCE):
-                raise RowFailed(f"no answer within {_PATIENCE:g} s", pid=self.pid)
+            if not selector.select(patience):
+                raise RowFailed(f"no answer within {patience:g} s", pid=self.pid)
         line = self._process.stdout.readline()
         if not line.endswith("\n"):
             raise self._ended()
         return line
 
-    def order(self, **fields: Any) -> list[dict[str, Any]]:
-        """What it answers to an order."""
+    def order(self, *, patience: float = _PATIENCE, **fields: Any) -> list[dict[str, Any]]:
+        """What it answers to an order, within so many seconds."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(fields) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             raise self._ended() from None
-        answers: list[dict[str, Any]] = json.loads(self.read())
+        answers: list[dict[str, Any]] = json.loads(self.read(patience))
         return answers
 
     def _ended(self) -> RowFailed:

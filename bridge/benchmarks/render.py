@@ -12,7 +12,7 @@ from rich.table import Table
 from .cold import ColdStarts
 from .rows import patch_row, vanilla_row
 from .run import Bound, Comparison, Duel, Outcome
-from .sample import Sample, ratio
+from .sample import Sample, compare
 
 __all__ = ["render"]
 
@@ -62,6 +62,13 @@ def _explanation(outcome: Outcome) -> str:
                 f"\n{row}: the best of all settings tried is a pool of {best['pool']} and "
                 f"{best['concurrency']} battles in flight"
             )
+    row = "singles_env_showdown"
+    if (best := outcome.notes.get(row)) and (samples := outcome.samples.get(row)):
+        text += (
+            f"\n{row}: the best of all settings tried is {best['simulator_processes']} simulator "
+            f"processes; a reset takes {_median(samples, 'reset_ms', 1)} ms; it hung "
+            f"{best['hung']} times"
+        )
     if best := outcome.notes.get("showdown_websocket"):
         text += (
             f"\nshowdown_websocket: the best of all settings tried is "
@@ -178,13 +185,14 @@ def _gain(samples: dict[str, list[Sample]], row: str) -> str:
     vanilla, patched = samples.get(vanilla_row(row)), samples.get(row)
     if not vanilla or not patched:
         return ""
-    return f"{ratio(vanilla, patched, lambda s: s.node_cpu_ms_per_battle).median:.2f}"
+    return f"{compare(vanilla, patched, lambda s: s.node_cpu_ms_per_battle).median:.2f}"
 
 
 def _bound(target: Bound) -> str:
     if target.limit is None:
         return ""
-    return f"at {'least' if target.at_least else 'most'} {target.limit:g}"
+    aim = "" if target.aim is None else f", aim {target.aim:g}"
+    return f"at {'least' if target.at_least else 'most'} {target.limit:g}{aim}"
 
 
 def _figures(samples: list[Sample]) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from ..machine import cpu_count
 from ..runtime import Runtime
@@ -62,6 +62,8 @@ class Plan:
     its turn cools: V8 gives back memory and drops what it has compiled, and the next battles cost
     up to thrice as much.
 
+    `env_battles` is what an environment plays in a sample, where it has one battle at a time.
+
     The rows of the simulator by itself take samples of their own size, after the 400 battles that
     turbo takes to settle; they need no lead-in, since only two of them take turns. `turbo` says
     whether rows run with it that do not say so themselves.
@@ -80,6 +82,7 @@ class Plan:
     search_battles: int
     search_rounds: int
     resets: int
+    env_battles: int
     simulator_repeats: int
     simulator_battles: int
     simulator_warmup: int
@@ -104,6 +107,7 @@ FULL = Plan(
     search_battles=60,
     search_rounds=3,
     resets=100,
+    env_battles=20,
     simulator_repeats=11,
     simulator_battles=20,
     simulator_warmup=400,
@@ -123,6 +127,7 @@ QUICK = Plan(
     search_battles=30,
     search_rounds=1,
     resets=40,
+    env_battles=10,
     simulator_repeats=3,
     simulator_battles=10,
     simulator_warmup=200,
@@ -320,9 +325,12 @@ def start_showdown_websocket(runtime: Runtime, plan: Plan) -> Iterator[Source]:
         yield Source(lambda _number: {row: play(battles)}, notes={row: found})
 
 
-def fastest(tried: Sequence[tuple[tuple[int, int], float]]) -> tuple[int, int]:
+Settings = TypeVar("Settings", bound=Hashable)
+
+
+def fastest(tried: Sequence[tuple[Settings, float]]) -> Settings:
     """The settings with the highest median, of several trials of each: single ones are noise."""
-    speeds: dict[tuple[int, int], list[float]] = {}
+    speeds: dict[Settings, list[float]] = {}
     for settings, speed in tried:
         speeds.setdefault(settings, []).append(speed)
     return max(speeds, key=lambda settings: statistics.median(speeds[settings]))
@@ -339,8 +347,7 @@ def start_poke_env_local(_runtime: Runtime, plan: Plan) -> Iterator[Source]:
     row = "poke_env_local"
 
     def play(child: Child, battles: int, concurrency: int) -> Sample:
-        fields = {"battles": battles, "concurrency": concurrency, "format": plan.format}
-        [answer] = child.order(**fields)
+        [answer] = child.order(battles=battles, concurrency=concurrency, format=plan.format)
         return Sample(**answer)
 
     def start(pool: int, stack: ExitStack) -> Child:

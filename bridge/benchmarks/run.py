@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+import operator
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -12,29 +13,44 @@ from ..runtime import Runtime
 from .child import RowFailed
 from .cold import ColdStarts, measure_cold
 from .rows import SIMULATOR_FORMATS, Plan, RowSpec, Source, Start, vanilla_row
-from .sample import Sample, Spread, ratio, summarise
+from .sample import Sample, Spread, compare, summarise
 
-__all__ = ["Bound", "Comparison", "Duel", "Outcome", "Target", "run", "run_cold"]
+__all__ = ["TARGETS", "Bound", "Comparison", "Duel", "Outcome", "Target", "run", "run_cold"]
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """What a ratio is to be; `limit` may be unset."""
+    """What a figure is to be; `limit` may be unset, and `aim` is what would be better still."""
 
     text: str
     limit: float | None = None
     at_least: bool = False
+    aim: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target(Bound):
-    """What a figure of one row is to be, divided by that of another."""
+    """What a figure of one row is to be, or what it is to be beside that of another.
+
+    `beside` says how the two are compared: as a ratio, unless it says otherwise.
+    """
 
     above: str
-    below: str
+    below: str | None = None
     figure: Callable[[Sample], float]
+    beside: Callable[[float, float], float] = operator.truediv
+
+    def measured(self, samples: Mapping[str, Sequence[Sample]]) -> Spread | None:
+        """What it is, if the rows that it takes were measured."""
+        above = samples.get(self.above)
+        if not above:
+            return None
+        if self.below is None:
+            return Spread.of([self.figure(sample) for sample in above])
+        below = samples.get(self.below)
+        return compare(above, below, self.figure, self.beside) if below else None
 
 
 def _cpu(above: str, below: str, **bound: Any) -> Target:
@@ -138,6 +154,7 @@ class Comparison:
             "comparison": self.target.text,
             "measured": asdict(self.measured),
             "limit": self.target.limit,
+            "aim": self.target.aim,
             "at_least": self.target.at_least,
             "reached": self.is_reached,
         }
@@ -159,6 +176,7 @@ class Outcome:
     machine: dict[str, Any]
     plan: Plan
     rows: Mapping[str, RowSpec]
+    targets: Sequence[Target] = TARGETS
     samples: dict[str, list[Sample]] = field(default_factory=dict)
     cold: ColdStarts | None = None
     notes: dict[str, Any] = field(default_factory=dict)
@@ -173,7 +191,7 @@ class Outcome:
         ]
 
     def comparisons(self) -> list[Comparison]:
-        found = [comparison for target in TARGETS if (comparison := self.compare(target))]
+        found = [comparison for target in self.targets if (comparison := self.compare(target))]
         if self.cold is not None:
             target = Bound(
                 text="from cold to the first answer, vanilla / turbo", limit=2.0, at_least=True
@@ -191,11 +209,9 @@ class Outcome:
         ]
 
     def compare(self, target: Target) -> Comparison | None:
-        """How two rows compare, if both were measured."""
-        above, below = self.samples.get(target.above), self.samples.get(target.below)
-        if not above or not below:
-            return None
-        return Comparison(target, ratio(above, below, target.figure))
+        """How what was measured compares with a target, if its rows were."""
+        measured = target.measured(self.samples)
+        return Comparison(target, measured) if measured else None
 
     def memory_per_room(self) -> dict[str, float]:
         """Bytes that an open room adds in Python and in Node, from few and from many rooms."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-__all__ = ["Sample", "Spread", "ratio", "summarise", "together", "total"]
+__all__ = ["Sample", "Spread", "compare", "summarise", "together", "total"]
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One measurement: how much was played, in what time, at what cost."""
+    """One measurement: how much was played, in what time, at what cost.
+
+    `reset_wall` is the part of the time that an environment took for its resets, where it has any.
+    """
 
     battles: int
     decisions: int
@@ -22,6 +26,7 @@ class Sample:
     node_cpu: float
     python_memory: int
     node_memory: int
+    reset_wall: float = 0.0
 
     @property
     def battles_per_s(self) -> float:
@@ -49,6 +54,11 @@ class Sample:
         return self.python_cpu_ms_per_decision + self.node_cpu_ms_per_decision
 
     @property
+    def reset_ms(self) -> float:
+        """What a reset takes, with one before each battle."""
+        return 1e3 * self.reset_wall / self.battles
+
+    @property
     def memory(self) -> int:
         return self.python_memory + self.node_memory
 
@@ -58,7 +68,10 @@ def total(samples: Sequence[Sample]) -> Sample:
     last = samples[-1]
     summed = {
         name: sum(getattr(sample, name) for sample in samples)
-        for name in ("battles", "decisions", "turns", "wall", "python_cpu", "node_cpu")
+        for name in (
+            *("battles", "decisions", "turns"),
+            *("wall", "python_cpu", "node_cpu", "reset_wall"),
+        )
     }
     return replace(last, **summed)
 
@@ -95,6 +108,7 @@ FIGURES = (
     "memory",
     "python_memory",
     "node_memory",
+    "reset_ms",
 )
 
 
@@ -107,8 +121,11 @@ def summarise(samples: Sequence[Sample]) -> dict[str, Any]:
     }
 
 
-def ratio(
-    above: Sequence[Sample], below: Sequence[Sample], figure: Callable[[Sample], float]
+def compare(
+    above: Sequence[Sample],
+    below: Sequence[Sample],
+    figure: Callable[[Sample], float],
+    beside: Callable[[float, float], float] = operator.truediv,
 ) -> Spread:
     """How a figure of two rows compares: neighbouring samples, so that drift cancels."""
-    return Spread.of([figure(a) / figure(b) for a, b in zip(above, below, strict=False)])
+    return Spread.of([beside(figure(a), figure(b)) for a, b in zip(above, below, strict=False)])

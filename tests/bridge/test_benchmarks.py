@@ -39,7 +39,7 @@ from bridge.benchmarks.rows import (
 )
 from bridge.benchmarks.rows import start_process_per_battle as start_slow
 from bridge.benchmarks.run import Outcome, run
-from bridge.benchmarks.sample import Sample, Spread, ratio, summarise, together, total
+from bridge.benchmarks.sample import Sample, Spread, compare, summarise, together, total
 from bridge.benchmarks.showdown_server import BaselineFailed
 from bridge.runtime import Runtime, find_runtime
 
@@ -87,7 +87,7 @@ def test_a_ratio_compares_neighbours_so_that_drift_cancels_out() -> None:
     drift = [1.0, 2.0, 4.0]
     fast = [sample(wall=wall) for wall in drift]
     slow = [sample(wall=2 * wall) for wall in drift]
-    assert ratio(fast, slow, lambda s: s.battles_per_s) == Spread(2.0, 2.0, 2.0)
+    assert compare(fast, slow, lambda s: s.battles_per_s) == Spread(2.0, 2.0, 2.0)
 
 
 def test_samples_one_after_another_add_up_and_those_at_the_same_time_share_the_clock() -> None:
@@ -268,6 +268,7 @@ TINY = Plan(
     search_battles=1,
     search_rounds=1,
     resets=50,
+    env_battles=1,
     simulator_repeats=2,
     simulator_battles=2,
     simulator_warmup=1,

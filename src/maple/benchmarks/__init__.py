@@ -1,0 +1,1 @@
+"""What `scripts/benchmark.py` measures of maple, and what it is compared with."""
