@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 from typing import Any
@@ -14,8 +15,10 @@ from poke_env.battle import Battle, DoubleBattle, Move, Pokemon
 from poke_env.environment import DoublesEnv, SinglesEnv
 from poke_env.player.battle_order import DoubleBattleOrder, SingleBattleOrder
 
-from bridge.errors import ConfigError
+from bridge import BridgeConfig, ControllerRegistry, Side, View
+from bridge.errors import ChoiceRejected, ConfigError
 from maple.env import Actions, IllegalAction, Preview
+from maple.env.actions import Action
 from tests.maple.env.rows import SPEC, write
 
 SPECIES = ["Garchomp", "Pikachu", "Snorlax", "Gengar", "Gyarados", "Alakazam"]
@@ -445,3 +448,67 @@ def test_a_mask_is_written_back_into_an_observation_and_nothing_else(game: str) 
     assert np.array_equal(actions.masks(again[None])[0], picking.mask())
     before = actions.masks(row[None])[0]
     assert actions.with_mask(changed, before) == row.tobytes()
+
+
+# In battles
+
+
+@pytest.mark.parametrize(
+    "format",
+    [
+        "gen9randombattle",
+        "gen7hackmonscup",
+        "gen9randomdoublesbattle",
+        "gen9bssfactory",
+        "gen9challengecup1v1",
+        "gen9challengecup2v2",
+    ],
+)
+async def test_whatever_the_masks_allow_is_accepted(format: str, settings: BridgeConfig) -> None:
+    random = np.random.default_rng(0)
+    refusals: list[str] = []
+    async with ControllerRegistry(settings) as registry:
+        facts = await registry.describe_format(format)
+        actions = Actions(facts.game_type, int(format[3]))
+        for seed in range(2):
+            room = await registry.open(format, seed=seed, view=View(lines=False, observe=()))
+            sides = (room.p1, room.p2)
+            await asyncio.gather(*(play(side, actions, random, refusals) for side in sides))
+            assert (await room.result()).reason in ("win", "tie")
+    # Nobody is told of a Pokémon that traps before it has tried to leave.
+    assert all("trapped" in refusal for refusal in refusals)
+
+
+async def play(
+    side: Side, actions: Actions, random: np.random.Generator, refusals: list[str]
+) -> None:
+    """Plays a side to the end by its observations alone, with random actions of the masks."""
+    while (update := await side.next()) is not None:
+        if not update.must_choose:
+            continue
+        assert update.observation is not None
+        try:
+            await side.choose(choose(update.observation, actions, random), rqid=update.rqid)
+        except ChoiceRejected as refusal:
+            refusals.append(refusal.message)
+
+
+def choose(row: bytes, actions: Actions, random: np.random.Generator) -> str:
+    if not actions.is_preview(row):
+        [mask] = actions.masks(np.frombuffer(row, np.uint8)[None])
+        action = draw(mask, actions, random)
+        choice = actions.choice(row, action)
+        assert actions.choice(row, actions.action(row, choice)) == choice
+        return choice
+    picking = Preview(actions, row)
+    while (team := picking.pick(draw(picking.mask(), actions, random))) is None:
+        pass
+    return team
+
+
+def draw(mask: npt.NDArray[np.int8], actions: Actions, random: np.random.Generator) -> Action:
+    if actions.slots == 1:
+        return int(random.choice(np.flatnonzero(mask)))
+    first = int(random.choice(np.flatnonzero(mask[0])))
+    [second] = actions.second_mask(mask[None], np.array([first]))
+    return first, int(random.choice(np.flatnonzero(second)))

@@ -157,7 +157,7 @@ class _Encoder:
             pokemon = self.side.team[entry]
             who = {
                 "species": self._number("species", pokemon.species),
-                "ability": self._number("abilities", _ability(pokemon.ability)),
+                "ability": self._number("abilities", _ability(self._own_ability(pokemon))),
                 "item": self._number("items", pokemon.item),
             }
             self._put("own_team.who", entry, who)
@@ -168,8 +168,8 @@ class _Encoder:
             self._put("own_team.condition", entry, self._condition(pokemon) | tera)
 
     def _write_opponent_team(self) -> None:
-        size = self.battle._team_size.get(self.battle.opponent_role, 0)
         team = self.side.opponent_team
+        size = self._size(self.battle.opponent_role, team)
         for entry in range(TEAM):
             if entry >= len(team):
                 absent = NONE if size and entry >= size else UNKNOWN
@@ -188,6 +188,15 @@ class _Encoder:
             shown = {"tera_type": self._type(tera) if tera else self._class("types", unknown)}
             self._put("opponent_team.condition", entry, self._condition(pokemon) | shown)
 
+    def _size(self, role: str, team: list[Pokemon]) -> int:
+        """How many Pokémon a side brings, or shows in a preview."""
+        size: int = self.battle._team_size.get(role, len(team))
+        return size
+
+    def _own_ability(self, pokemon: Pokemon) -> str | None:
+        """The ability that requests name: before generation 7, only the one that it came with."""
+        return pokemon.ability if self.side.generation > 6 else pokemon.base_ability
+
     def _shown_species(self, pokemon: Pokemon) -> str:
         """Its forme, but for what it has only turned into for a while."""
         if pokemon._temporary_base_stats is not None:
@@ -195,9 +204,13 @@ class _Encoder:
         return self.side.species_of(pokemon)
 
     def _revealed_ability(self, ability: str | None) -> int:
+        if self.side.generation < 3:
+            return NONE
         return UNKNOWN if ability is None else self._number("abilities", _ability(ability))
 
     def _revealed_item(self, pokemon: Pokemon) -> int:
+        if self.side.generation < 2:
+            return NONE
         item = pokemon.item
         return UNKNOWN if item == "unknown_item" else self._number("items", item)
 
@@ -239,7 +252,7 @@ class _Encoder:
         seen = self._as_seen(pokemon)
         return {
             "pp": _portion(move.current_pp, move.max_pp),
-            "disabled": int(is_listed and move.id not in available),
+            "disabled": int(is_listed and move.id not in available and not pokemon.fainted),
             "revealed": int(
                 seen is not None and _request_id(move) in map(_request_id, _base_moves(seen))
             ),
@@ -255,8 +268,8 @@ class _Encoder:
         return moves if self.slots == 2 else [moves]
 
     def _write_opponent_moves(self) -> None:
-        size = self.battle._team_size.get(self.battle.opponent_role, 0)
         team = self.side.opponent_team
+        size = self._size(self.battle.opponent_role, team)
         for entry in range(TEAM):
             moves = _base_moves(team[entry])[:MOVES] if entry < len(team) else []
             for index, move in enumerate(moves):
@@ -294,9 +307,8 @@ class _Encoder:
         self._put("actives.state", place, boosts | state)
         self._put("actives.volatiles", place, self._volatiles(pokemon))
         last = pokemon.last_move
-        self._put(
-            "last_moves.which", place, {"move": self._number("moves", last.id) if last else UNKNOWN}
-        )
+        move = self._number("moves", _request_id(last)) if last else UNKNOWN
+        self._put("last_moves.which", place, {"move": move})
 
     def _volatiles(self, pokemon: Pokemon) -> dict[str, int]:
         effects = {effect.name.replace("_", "") for effect in pokemon.effects}
@@ -328,7 +340,7 @@ class _Encoder:
             for name, screen in _SCREENS.items()
         }
         self._put("sides.conditions", entry, layers | screens)
-        size = self.battle._team_size.get(role, 0)
+        size = self._size(role, team)
         used = {
             "used_mega": "used_mega_evolve",
             "used_z": "used_z_move",

@@ -6,10 +6,11 @@ import json
 import logging
 from typing import Any, Final
 
-from poke_env.battle import Battle, DoubleBattle, Pokemon
+from poke_env.battle import Battle, DoubleBattle, Move, Pokemon
 from poke_env.data import GenData
 from poke_env.player import Player
 
+from tests.maple.observation.mends import MENDS
 from tests.maple.observation.recorded import Matchup, Seen
 
 __all__ = ["PokeEnvSide"]
@@ -28,7 +29,23 @@ class PokeEnvSide:
         kind = DoubleBattle if self.slots == 2 else Battle
         self.battle: Any = kind("battle", name, _SILENT, gen=self.generation)
         self.weather_since = 0
-        self._weather = ""
+        """The turn in which the weather began: poke-env keeps when it was last spoken of."""
+        self.sleep: dict[Pokemon, int] = {}
+        """For how many turns Pokémon that move have slept before."""
+        self.latecomers: set[Pokemon] = set()
+        """Who has come in after the end of the turn."""
+        self.impostors: set[Pokemon] = set()
+        """Who has turned out to be another one, and who was that."""
+        self.was_preparing = False
+        """Whether who moves had prepared for that."""
+        self.leaving: dict[str, int] | None = None
+        """The boosts of who leaves the field for the one that comes in."""
+        self.passed: set[Pokemon] = set()
+        """Who has come in by Baton Pass, or Shed Tail, and has not left since."""
+        self.stopped: set[Pokemon] = set()
+        """Who could not move when it last tried."""
+        self.is_late = False
+        """Whether the turn has ended and the next one has not begun."""
 
     def hear(self, seen: Seen) -> None:
         """Passes on lines and a request in the order of a server, as poke-env's Player does."""
@@ -36,6 +53,15 @@ class PokeEnvSide:
             self._hear_line(line.split("|"))
         if seen.request is not None:
             self.battle.parse_request(json.loads(seen.request))
+            self._read_pp()
+
+    def _read_pp(self) -> None:
+        """Takes over the PP that a request shows, which poke-env only counts."""
+        for pokemon in filter(None, self.own_actives):
+            for listed in (self.asked_of(pokemon) or {"moves": ()})["moves"]:
+                for move in pokemon.moves.values():
+                    if Move.retrieve_id(move.id) == listed["id"] and "pp" in listed:
+                        move._current_pp = listed["pp"]
 
     def _hear_line(self, words: list[str]) -> None:
         if len(words) == 1 or words[1] in Player.MESSAGES_TO_IGNORE:
@@ -45,16 +71,54 @@ class PokeEnvSide:
         elif words[1] == "tie":
             self.battle.tied()
         else:
+            self._note_before(words)
             self.battle.parse_message(words)
-            if words[1] == "-weather":
-                self._note_weather()
+            self._note_after(words)
+            for mend in MENDS.get(words[1], ()):
+                mend(self, words)
 
-    def _note_weather(self) -> None:
-        """Keeps when the weather began: poke-env only keeps when it was last spoken of."""
-        name = next((weather.name for weather in self.battle.weather), "")
-        if name != self._weather:
-            self._weather = name
-            self.weather_since = self.battle.turn
+    def _note_before(self, words: list[str]) -> None:
+        match words[1]:
+            case "move":
+                pokemon = self.pokemon(words[2])
+                self.sleep[pokemon] = pokemon.status_counter
+                self.was_preparing = pokemon.preparing
+                self.stopped.discard(pokemon)
+            case "switch" | "drag":
+                leaving = self._at(words[2])
+                self.leaving = dict(leaving[0].boosts) if leaving else None
+                self.passed.difference_update(leaving)
+            case "cant":
+                self.stopped.add(self.pokemon(words[2]))
+            case "replace":
+                self.impostors.update(self._at(words[2]))
+
+    def _note_after(self, words: list[str]) -> None:
+        match words[1]:
+            case "-weather" if "[upkeep]" not in words:
+                self.weather_since = self.battle.turn
+            case "upkeep" | "turn":
+                self.is_late = words[1] == "upkeep"
+            case "switch" | "drag":
+                pokemon = self.pokemon(words[2])
+                self.stopped.discard(pokemon)
+                if self.is_late:
+                    self.latecomers.add(pokemon)
+                if words[-1] in ("[from] Baton Pass", "[from] Shed Tail"):
+                    self.passed.add(pokemon)
+            case "replace":
+                self.impostors.update(self._at(words[2]))
+
+    def pokemon(self, ident: str) -> Pokemon:
+        pokemon: Pokemon = self.battle.get_pokemon(ident)
+        return pokemon
+
+    def _at(self, ident: str) -> list[Pokemon]:
+        """Who stands in a place, as far as poke-env knows."""
+        own = ident.startswith(self.battle.player_role)
+        places = self.own_actives if own else self.opponent_actives
+        place = places["ab".index(ident[2])]
+        return [] if place is None else [place]
 
     @property
     def request(self) -> dict[str, Any]:
@@ -79,6 +143,8 @@ class PokeEnvSide:
     def actives(self) -> list[Pokemon | None]:
         """Our places on the field, then theirs; nobody where somebody has fainted."""
         battle = self.battle
+        if battle.teampreview:
+            return [None] * (2 * self.slots)
         if self.slots == 2:
             places = [*battle.active_pokemon, *battle.opponent_active_pokemon]
         else:

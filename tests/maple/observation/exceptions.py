@@ -1,0 +1,253 @@
+"""Where poke-env and our observations differ, and why that is right.
+
+Each exception says in a sentence what poke-env does, and when it applies: to which numbers, and in
+which state of the battle. Differences under none of them fail the comparison. Errors of poke-env
+that can be put right when they happen are in mends.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from poke_env.battle import Move, Pokemon
+from poke_env.battle.pokemon_type import PokemonType
+from poke_env.battle.status import Status
+
+from tests.maple.observation.comparison import Difference
+from tests.maple.observation.layout import NONE, UNKNOWN, read_spec
+from tests.maple.observation.poke_env_side import PokeEnvSide
+
+__all__ = ["EXCEPTIONS", "Exemption", "find_excuse"]
+
+
+@dataclass(frozen=True)
+class Exemption:
+    """A kind of difference that is let pass."""
+
+    reason: str
+    applies: Callable[[Difference], bool]
+
+
+def find_excuse(difference: Difference) -> str | None:
+    """The reason of the first exception that a difference falls under."""
+    return next((each.reason for each in EXCEPTIONS if each.applies(difference)), None)
+
+
+def _subject(difference: Difference) -> Pokemon | None:
+    """The Pokémon that a number is about, if it is about one."""
+    side, entry = difference.side, difference.entry
+    group = difference.block.partition(".")[0]
+    if group in ("own_moves", "opponent_moves"):
+        entry //= 4
+    if group.startswith("own"):
+        return side.team[entry] if entry < len(side.team) else None
+    if group.startswith("opponent"):
+        return side.opponent_team[entry] if entry < len(side.opponent_team) else None
+    return side.actives[entry] if group in ("actives", "last_moves") else None
+
+
+def _is_on_field(difference: Difference) -> bool:
+    pokemon = _subject(difference)
+    return any(pokemon is each for each in difference.side.actives)
+
+
+def _name(table: str, number: int) -> str:
+    return read_spec().names[table][number]
+
+
+def _is_inferred_ability(difference: Difference) -> bool:
+    if difference.field != "ability" or difference.ours != UNKNOWN:
+        return False
+    pokemon = _subject(difference)
+    if pokemon is None:
+        return False
+    possible = pokemon.possible_abilities
+    sure = {pokemon.forme_change_ability, possible[0] if len(possible) == 1 else None}
+    return _name("abilities", difference.theirs) in sure
+
+
+def _has_status(difference: Difference, status: Status) -> bool:
+    pokemon = _subject(difference)
+    return pokemon is not None and pokemon.status is status
+
+
+def _of_transformed(difference: Difference) -> bool:
+    """Whether a number is about the moves of one of ours that has turned into another."""
+    side = difference.side
+    match difference.block:
+        case "own_moves.which" | "own_moves.state":
+            pokemon = side.team[difference.entry // 4]
+        case "decision.moves":
+            active = side.own_actives[difference.entry // 4]
+            return active is not None and active.transformed
+        case "decision.mask":
+            active = side.own_actives[difference.entry]
+            is_move = int(difference.field) >= (6 if side.slots == 1 else 7)
+            return active is not None and active.transformed and is_move
+        case "damage.own":
+            pokemon = side.team[difference.entry // side.slots // 4]
+        case _:
+            return False
+    return pokemon.transformed
+
+
+def _is_of_impostor(difference: Difference) -> bool:
+    """Whether a number is about one that stood in the shape of another, or had its shape taken."""
+    side = difference.side
+    pokemon = _subject(difference)
+    if difference.block == "damage.opponent":
+        pokemon = side.opponent_actives[difference.entry // (4 * 6)]
+    if difference.block.startswith("own"):
+        return pokemon is not None and difference.field == "revealed" and _is_disguised(side)
+    return pokemon in side.impostors
+
+
+def _is_disguised(side: PokeEnvSide) -> bool:
+    """Whether one of ours could stand in the shape of another."""
+    return any(pokemon.base_ability == "illusion" for pokemon in side.team)
+
+
+def _asked(difference: Difference) -> dict[str, Any]:
+    """What the request says of the Pokémon whose action differs."""
+    pokemon = difference.side.own_actives[difference.entry]
+    return (pokemon and difference.side.asked_of(pokemon)) or {}
+
+
+def _is_z_move(difference: Difference) -> bool:
+    """Whether an action is a Z-Move that the request offers, or one that it does not offer."""
+    if difference.block != "decision.mask":
+        return False
+    first, each = (14, 1) if difference.side.slots == 1 else (47, 5)
+    index = (int(difference.field) - first) // each
+    offers = _asked(difference).get("canZMove") or [None] * 4
+    return 0 <= index < len(offers) and difference.ours == bool(offers[index])
+
+
+EXCEPTIONS: Final = (
+    Exemption(
+        "poke-env lists the moves of one that has turned into another in the order it saw them",
+        _of_transformed,
+    ),
+    Exemption(
+        "poke-env lacks the first Pokémon in the mask of a preview: requests call it active",
+        lambda each: (
+            each.block == "decision.mask"
+            and each.side.battle.teampreview
+            and (each.field, each.ours, each.theirs) == ("0", 1, 0)
+        ),
+    ),
+    Exemption(
+        "poke-env takes every move of the type of a Z-Crystal for a Z-Move; the request names them",
+        _is_z_move,
+    ),
+    Exemption(
+        "poke-env aims moves that a Pokémon is locked into, for which requests have no target",
+        lambda each: (
+            each.block == "decision.mask"
+            and each.side.slots == 2
+            and len(_asked(each).get("moves", ())) == 1
+            and "target" not in _asked(each)["moves"][0]
+        ),
+    ),
+    Exemption(
+        "poke-env passes no effects on with Baton Pass",
+        lambda each: (
+            each.block == "actives.volatiles"
+            and (each.ours, each.theirs) == (1, 0)
+            and _subject(each) in each.side.passed
+        ),
+    ),
+    Exemption(
+        "poke-env never ends what keeps a Pokémon from leaving",
+        lambda each: each.field == "trapped" and (each.ours, each.theirs) == (0, 1),
+    ),
+    Exemption(
+        "poke-env does not count Max Guard among protections",
+        lambda each: (
+            each.field == "protects"
+            and each.theirs == 0
+            and (pokemon := _subject(each)) is not None
+            and pokemon.is_dynamaxed
+        ),
+    ),
+    Exemption(
+        "poke-env gives who turns into another the ability that only its own side knows, or none",
+        lambda each: (
+            each.block == "actives.who"
+            and each.field == "ability"
+            and each.ours == UNKNOWN
+            and (pokemon := _subject(each)) is not None
+            and pokemon.transformed
+        ),
+    ),
+    Exemption(
+        "poke-env takes the only ability that a species, or a forme, has for shown",
+        _is_inferred_ability,
+    ),
+    Exemption(
+        "poke-env takes the ability of a mega evolution back when it faints",
+        lambda each: (
+            each.block == "opponent_team.who"
+            and each.field == "ability"
+            and (pokemon := _subject(each)) is not None
+            and pokemon.fainted
+            and each.ours != UNKNOWN
+        ),
+    ),
+    Exemption(
+        "poke-env puts what a Pokémon did in the shape of another down to the other for good",
+        _is_of_impostor,
+    ),
+    Exemption(
+        "poke-env takes any move as neutral to who has lost its first type, whatever the second is",
+        lambda each: (
+            each.block == "damage.own"
+            and (foe := each.side.opponent_actives[each.entry % each.side.slots]) is not None
+            and foe.type_1 is PokemonType.THREE_QUESTION_MARKS
+        ),
+    ),
+    Exemption(
+        "poke-env counts bad poison anew when a Pokémon leaves the field, we when it comes back",
+        lambda each: (
+            each.field == "status_turns"
+            and _has_status(each, Status.TOX)
+            and not _is_on_field(each)
+        ),
+    ),
+    Exemption(
+        "poke-env counts bad poison when the next turn begins, we when this one ends",
+        lambda each: (
+            each.field == "status_turns"
+            and each.side.is_late
+            and each.ours == each.theirs + 1
+            and _has_status(each, Status.TOX)
+        ),
+    ),
+    Exemption(
+        "poke-env does not keep that a Pokémon could not move when it last tried",
+        lambda each: (
+            each.block == "last_moves.which"
+            and each.ours == NONE
+            and _subject(each) in each.side.stopped
+        ),
+    ),
+    Exemption(
+        "poke-env does not keep Max Moves, Z-Moves and Struggle among the moves of a Pokémon",
+        lambda each: (
+            each.block == "last_moves.which"
+            and each.theirs == UNKNOWN
+            and not Move.should_be_stored(_name("moves", each.ours), each.side.generation)
+        ),
+    ),
+    Exemption(
+        "poke-env knows no health of a Pokémon that it has only seen in a preview; we have it full",
+        lambda each: (
+            each.block == "opponent_team.condition"
+            and each.field == "hp"
+            and (each.ours, each.theirs) == (255, 0)
+            and not each.side.opponent_team[each.entry].revealed
+        ),
+    ),
+)
