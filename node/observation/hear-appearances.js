@@ -14,6 +14,8 @@ const { NONE, Snapshot, UNKNOWN } = require('./tracked-pokemon');
  */
 
 const ILLUSION_SINCE = 5;
+/** Before that whoever keeps another from leaving passes it on. */
+const TRAPS_STAY_SINCE = 5;
 /** Their formes have abilities of their own. */
 const ABILITY_FORMES = ['Ogerpon', 'Terapagos'];
 
@@ -65,6 +67,22 @@ function leave(tracker, slot, kept, keepBoosts) {
 }
 
 /**
+ * @param {Tracker} tracker
+ * @param {Slot} slot
+ * @param {TrackedPokemon} successor
+ */
+function passOn(tracker, slot, successor) {
+  const { trapper, pokemon } = slot;
+  if (tracker.gen < TRAPS_STAY_SINCE) {
+    tracker.eachActive((other) => {
+      if (other.trapper === pokemon) other.trapper = successor;
+    });
+  }
+  leave(tracker, slot, tracker.names.volatiles.passed[tracker.gen], true);
+  slot.trapper = trapper;
+}
+
+/**
  * Those whom it kept from leaving are free when it leaves, and nobody says so.
  * @param {Tracker} tracker
  * @param {TrackedPokemon} trapper
@@ -88,10 +106,10 @@ function hearSwitch(tracker, line) {
   const condition = line.part(3);
   const { volatiles } = tracker.names;
   const passing = line.fromPart ? tracker.effect(line.from).id : '';
-  if (passing === 'batonpass') leave(tracker, slot, volatiles.passed[tracker.gen], true);
-  else leave(tracker, slot, passing === 'shedtail' ? volatiles.shed : volatiles.placed);
   const name = nameOf(ident);
   const pokemon = side.find(name, details, hpOf(condition)) ?? side.add(details, tracker.gen);
+  if (passing === 'batonpass') passOn(tracker, slot, pokemon);
+  else leave(tracker, slot, passing === 'shedtail' ? volatiles.shed : volatiles.placed);
   const before = tracker.gen < ILLUSION_SINCE ? null : new Snapshot(pokemon);
   settle(tracker, side, slot, pokemon);
   slot.before = before;
@@ -269,6 +287,7 @@ function hearTransform(tracker, line) {
   const [first, second, third] = target.roosting ?? target.plainTypes;
   slot.setTypes(first, second, third);
   slot.volatiles[volatiles.transform] = 1;
+  slot.mimicked = UNKNOWN;
   if (tracker.gen >= 6) copyFocus(tracker, slot, target);
   if (tracker.gen < 3) return;
   slot.ability = slot.abilityShown = target.ability;

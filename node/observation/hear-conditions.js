@@ -36,6 +36,7 @@ function hearHeal(tracker, line) {
   if (!side || !pokemon) return;
   setCondition(tracker, side, pokemon, line.part(2));
   creditHeal(tracker, line);
+  if (line.fromPart && line.from === 'move: Lunar Dance') pokemon.restore();
 }
 
 /** @type {Hear} */
@@ -126,7 +127,12 @@ function changesBoosts(change) {
 
 /** @type {Hear} */
 function hearClearAll(tracker) {
-  tracker.eachActive((slot) => slot.boosts.fill(0));
+  const { focusenergy } = tracker.names.volatiles;
+  tracker.eachActive((slot) => {
+    slot.boosts.fill(0);
+    // Haze ends it, and does not say so.
+    if (tracker.gen === 4) slot.volatiles[focusenergy] = 0;
+  });
 }
 
 /** @type {Hear} */
@@ -223,7 +229,8 @@ function clearPerish({ names }, slot) {
  */
 function ground({ names }, slot) {
   const { magnetrise, telekinesis, preparing } = names.volatiles;
-  slot.volatiles[magnetrise] = slot.volatiles[telekinesis] = slot.volatiles[preparing] = 0;
+  slot.volatiles[magnetrise] = slot.volatiles[telekinesis] = 0;
+  if (names.airborne.includes(slot.prepared)) slot.volatiles[preparing] = 0;
 }
 
 /** @type {Hear} */
@@ -368,7 +375,7 @@ function learn({ names }, slot, effect, move) {
   if (!pokemon || move === UNKNOWN) return;
   const { sketch } = names.marking;
   const index = pokemon.moves.indexOf(sketch);
-  if (effect.id === 'mimic' && slot.lastMove !== sketch) {
+  if (effect.id === 'mimic' && slot.latest !== sketch) {
     slot.mimicked = move;
   } else if (index >= 0 && !slot.volatiles[names.volatiles.transform]) {
     pokemon.moves[index] = move;

@@ -32,6 +32,17 @@ function showAbility(tracker, ident, ability) {
 }
 
 /**
+ * An item shows itself. Berries do so after they were eaten, and not always by whom they belonged to.
+ * @param {Tracker} tracker
+ * @param {string} ident
+ * @param {number} item
+ */
+function showItem(tracker, ident, item) {
+  const isBerry = tracker.tables.items[item]?.[tracker.names.columns.berry];
+  if (!isBerry) tracker.pokemon(ident)?.holds(item);
+}
+
+/**
  * An ability takes the place of another, for as long as the Pokémon stays on the field.
  * @param {Slot} slot
  * @param {number} ability
@@ -53,7 +64,7 @@ function creditSource(tracker, line, subject) {
   if (!line.fromPart) return;
   const effect = tracker.effect(line.from);
   if (effect.kind === 'ability') showAbility(tracker, line.of || subject, effect.ability);
-  else if (effect.kind === 'item') tracker.pokemon(line.of || subject)?.holds(effect.item);
+  else if (effect.kind === 'item') showItem(tracker, line.of || subject, effect.item);
 }
 
 /** Heals name the attacker that set the effect off, not its owner. @type {(tracker: Tracker, line: Line) => void} */
@@ -62,7 +73,7 @@ function creditHeal(tracker, line) {
   const effect = tracker.effect(line.from);
   const owner = effect.id === 'hospitality' ? line.of : line.part(1);
   if (effect.kind === 'ability') showAbility(tracker, owner, effect.ability);
-  else if (effect.kind === 'item') tracker.pokemon(owner)?.holds(effect.item);
+  else if (effect.kind === 'item') showItem(tracker, owner, effect.item);
 }
 
 /** @type {Hear} */

@@ -93,6 +93,8 @@ class Names {
     this.targets = spec.classes.targets;
     /** Fields that end without a word. */
     this.brief = { deluge: this.lists.fields.indexOf('iondeluge'), lock: this.lists.fields.indexOf('fairylock') };
+    /** What a Pokémon that prepares them is in the air for. */
+    this.airborne = ['bounce', 'fly', 'skydrop'].map((name) => this.find('moves', name));
     /** For how many turns at most a move goes on by itself. */
     this.lasting = new Map(LASTING.map(([name, turns]) => [this.find('moves', name), turns]));
     /** Moves, abilities and statuses that the tracker knows by name. */
@@ -101,6 +103,7 @@ class Names {
       tox: spec.classes.statuses.indexOf('tox'),
       defensecurl: this.find('moves', 'defensecurl'),
       minimize: this.find('moves', 'minimize'),
+      rage: this.find('moves', 'rage'),
       rollout: this.find('moves', 'rollout'),
       sketch: this.find('moves', 'sketch'),
       struggle: this.find('moves', 'struggle'),
@@ -222,6 +225,7 @@ function columnsOf(spec) {
     pp: at('moves', 'pp'),
     target: at('moves', 'target'),
     mustPressure: at('moves', 'must_pressure'),
+    berry: at('items', 'berry'),
   };
 }
 

@@ -56,6 +56,11 @@ class TrackedPokemon {
     }
   }
 
+  /** Has all its PP back. */
+  restore() {
+    this.used.fill(0);
+  }
+
   /** @param {number} move */
   knows(move) {
     return this.moves.includes(move);

@@ -41,6 +41,13 @@ class Slot {
     this.zPowered = false;
     /** The move that Mimic has given it. */
     this.mimicked = UNKNOWN;
+    /** How many moves of those had worked in a row before this turn. */
+    this.streak = 0;
+    /** The move of the last line that had it move, whoever chose it. */
+    this.latest = UNKNOWN;
+    /** The move that it prepares, and since when. */
+    this.prepared = UNKNOWN;
+    this.preparedSince = 0;
     /** A move that goes on by itself in the next turns, and for how many it has done so. */
     this.going = UNKNOWN;
     this.goingFor = 0;
@@ -79,6 +86,9 @@ class Slot {
     this.stalled = false;
     this.zPowered = false;
     this.mimicked = UNKNOWN;
+    this.streak = 0;
+    this.latest = UNKNOWN;
+    this.prepared = UNKNOWN;
     this.going = UNKNOWN;
     this.goingFor = 0;
     this.trapper = null;

@@ -26,6 +26,7 @@ const { Slot, TrackedSide } = require('./tracked-side');
 const MOST_SLOTS = 3;
 /** After so many turns comes what was announced. */
 const FUTURE = 2;
+const MOST_TOXIC = 15;
 
 class Tracker {
   /** @param {Spec} spec */
@@ -180,8 +181,8 @@ function hearUpkeep(tracker) {
  * @param {Tracker} tracker
  * @param {Slot} slot
  */
-function endTurnOf({ names, turn }, slot) {
-  const { doomdesire, futuresight, lockon, singleTurn } = names.volatiles;
+function endTurnOf({ gen, names, turn }, slot) {
+  const { doomdesire, futuresight, lockon, preparing, singleTurn } = names.volatiles;
   const { pokemon, volatiles } = slot;
   if (turn - slot.futureSince >= FUTURE) volatiles[doomdesire] = volatiles[futuresight] = 0;
   if (!pokemon) return;
@@ -189,8 +190,9 @@ function endTurnOf({ names, turn }, slot) {
   slot.stalled = false;
   for (let i = 0; i < singleTurn.length; i++) volatiles[singleTurn[i]] = 0;
   if (turn > slot.lockedOnSince) volatiles[lockon] = 0;
+  if (gen > 1 && turn > slot.preparedSince) volatiles[preparing] = 0;
   if (slot.roosting) slot.endRoost();
-  if (pokemon.status === names.marking.tox) pokemon.statusTurns++;
+  if (pokemon.status === names.marking.tox && pokemon.statusTurns < MOST_TOXIC) pokemon.statusTurns++;
 }
 
 /** @type {Hear} */

@@ -106,8 +106,8 @@ class Truth {
       this.check(`${where} species`, nameIn(this.tracker, 'species', slot.species), nameIn(this.tracker, 'species', species));
       this.#types(where, slot, pokemon);
       this.#moves(where, tracked, pokemon);
-      if (slot.ability && this.battle.gen > 2) this.check(`${where} ability`, nameIn(tracker, 'abilities', slot.ability), abilityOf(pokemon.ability));
-      if (tracked.ability && this.battle.gen > 2) {
+      if (slot.ability && this.battle.gen > 2 && isAlone(pokemon)) this.check(`${where} ability`, nameIn(tracker, 'abilities', slot.ability), abilityOf(pokemon.ability));
+      if (tracked.ability && this.battle.gen > 2 && isAlone(pokemon)) {
         this.check(`${where} own ability`, nameIn(tracker, 'abilities', tracked.ability), abilityOf(pokemon.baseAbility));
       }
     }
@@ -121,9 +121,20 @@ class Truth {
    * @param {any} pokemon
    */
   #types(where, slot, pokemon) {
+    // They show what their item makes of them when the turn ends.
+    if (['arceus', 'silvally'].includes(pokemon.species.id) && this.battle.requestState !== 'move') return;
     const { types } = this.tracker.spec.classes;
     const tracked = [...slot.types].filter((type) => type !== 1).map((type) => types[type]).sort().join('/');
     this.check(`${where} types`, tracked, [...new Set(pokemon.getTypes())].sort().join('/'));
+  }
+
+  /**
+   * @param {any} side
+   * @param {string} ability
+   * @returns {boolean} whether somebody of the team has it
+   */
+  #has(side, ability) {
+    return side.pokemon.some((/** @type {any} */ one) => one.baseAbility === ability || one.set.ability === ability);
   }
 
   /**
@@ -141,7 +152,7 @@ class Truth {
     this.check(`${where} status`, classes.statuses[tracked.status], status);
     this.check(`${where} fainted`, tracked.fainted === 1, pokemon.fainted);
     this.check(`${where} level`, tracked.level, pokemon.illusion ? tracked.level : pokemon.level);
-    if (tracked.item > 0 && !pokemon.illusion) {
+    if (tracked.item > 0 && !this.#has(pokemon.side, 'illusion') && isAlone(pokemon)) {
       this.check(`${where} item`, nameIn(this.tracker, 'items', tracked.item), pokemon.item || 'none');
     }
     if (status === 'tox' && this.battle.gen > 2) this.check(`${where} tox`, tracked.statusTurns, pokemon.statusState.stage);
@@ -157,7 +168,7 @@ class Truth {
    */
   #moves(where, tracked, pokemon) {
     // What somebody did who looked like it is put down to it, unless it is found out.
-    if (pokemon.side.pokemon.some((/** @type {any} */ one) => one.baseAbility === 'illusion')) return;
+    if (this.#has(pokemon.side, 'illusion') || !isAlone(pokemon)) return;
     tracked.moves.forEach((move, index) => {
       const id = nameIn(this.tracker, 'moves', move);
       const slot = pokemon.baseMoveSlots.find((/** @type {any} */ one) => one.id === id || (id === 'hiddenpower' && one.id.startsWith(id)));
@@ -169,12 +180,14 @@ class Truth {
   }
 
   /**
-   * Nobody is told which move a Z-Move or a Max Move was, nor of Pressure in generation 3.
+   * Nobody is told which move a Z-Move or a Max Move was, nor of Pressure in generation 3, nor at whom among several a
+   * move was aimed that fails.
    * @param {any} side
    */
   #hidesCosts(side) {
     const { usedDynamax, usedZ } = this.tracker.sides[/** @type {'p1' | 'p2'} */ (side.id)];
-    return usedDynamax || usedZ || this.battle.gen === 3;
+    const isAimHidden = this.battle.gameType !== 'singles' && this.#has(side.foe, 'pressure');
+    return usedDynamax || usedZ || this.battle.gen === 3 || isAimHidden;
   }
 
   /**
@@ -188,6 +201,10 @@ class Truth {
     if (pokemon.transformed) actual.add('transform');
     this.names.lists.volatiles.forEach((name, index) => {
       if (NOT_COMPARED.includes(name)) return;
+      // The simulator keeps it until the turn ends.
+      if (name === 'preparing' && this.battle.requestState !== 'move') return;
+      // Nobody is told when it ends, until it does not go on.
+      if (name === 'partiallytrapped' && this.battle.gen === 1 && slot.volatiles[index]) return;
       this.check(`${where} ${name}`, slot.volatiles[index] === 1, actual.has(name));
     });
     const layers = pokemon.volatiles.stockpile?.layers ?? 0;
@@ -195,8 +212,8 @@ class Truth {
     const perish = pokemon.volatiles.perishsong?.duration ?? 0;
     const counted = [1, 2, 3].find((count) => slot.volatiles[this.names.lists.volatiles.indexOf(`perish${count}`)]) ?? 0;
     this.check(`${where} perish`, counted, perish > 3 ? 3 : perish);
-    const stall = pokemon.volatiles.stall;
-    this.check(`${where} protects`, slot.protects > 0, Boolean(stall));
+    if (this.battle.requestState !== 'move') return;
+    this.check(`${where} protects`, slot.protects > 0, 'stall' in pokemon.volatiles);
   }
 
   /**
@@ -206,8 +223,7 @@ class Truth {
    */
   #benched(side, tracked, pokemon) {
     const named = tracked.pokemon.filter((one) => one.name === pokemon.name && !one.slot);
-    const alike = side.pokemon.filter((/** @type {any} */ one) => one.name === pokemon.name);
-    if (named.length !== 1 || alike.length !== 1 || !named[0].revealed) return;
+    if (named.length !== 1 || !isAlone(pokemon) || !named[0].revealed || this.#has(side, 'illusion')) return;
     const where = `${side.id} ${pokemon.species.id} on the bench`;
     this.#moves(where, named[0], pokemon);
     this.check(`${where} fainted`, named[0].fainted === 1, pokemon.fainted);
@@ -221,6 +237,14 @@ class Truth {
  */
 function nameIn(tracker, table, id) {
   return tracker.spec.tables[table].names[id];
+}
+
+/**
+ * @param {any} pokemon
+ * @returns {boolean} whether no other of its team has its name
+ */
+function isAlone({ name, side }) {
+  return side.pokemon.filter((/** @type {any} */ one) => one.name === name).length === 1;
 }
 
 /** @param {string} id */
