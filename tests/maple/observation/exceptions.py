@@ -99,6 +99,8 @@ def _is_of_impostor(difference: Difference) -> bool:
     pokemon = _subject(difference)
     if difference.block == "damage.opponent":
         pokemon = side.opponent_actives[difference.entry // (4 * 6)]
+    if difference.block == "damage.own":
+        pokemon = side.opponent_actives[difference.entry % side.slots]
     if difference.block.startswith("own"):
         return pokemon is not None and difference.field == "revealed" and _is_disguised(side)
     return pokemon in side.impostors
@@ -107,6 +109,10 @@ def _is_of_impostor(difference: Difference) -> bool:
 def _is_disguised(side: PokeEnvSide) -> bool:
     """Whether one of ours could stand in the shape of another."""
     return any(pokemon.base_ability == "illusion" for pokemon in side.team)
+
+
+def _count_pressure(team: list[Pokemon]) -> int:
+    return sum("pressure" in (pokemon.ability, pokemon.base_ability) for pokemon in team)
 
 
 def _asked(difference: Difference) -> dict[str, Any]:
@@ -164,13 +170,63 @@ EXCEPTIONS: Final = (
         lambda each: each.field == "trapped" and (each.ours, each.theirs) == (0, 1),
     ),
     Exemption(
-        "poke-env does not count Max Guard among protections",
+        "poke-env has Future Sight and Doom Desire on who used them, we where they will strike",
+        lambda each: each.field in ("futuresight", "doomdesire"),
+    ),
+    Exemption(
+        "poke-env has a Pokémon healed by its Regenerator as it leaves, we when it is seen again",
         lambda each: (
-            each.field == "protects"
-            and each.theirs == 0
-            and (pokemon := _subject(each)) is not None
-            and pokemon.is_dynamaxed
+            each.block == "opponent_team.condition"
+            and each.field == "hp"
+            and abs(min(255, each.ours + 85) - each.theirs) <= 2
+            and not _is_on_field(each)
         ),
+    ),
+    Exemption(
+        "poke-env counts the Pressure of Pokémon that have not shown it, as it knows its own",
+        lambda each: (
+            each.block == "opponent_moves.state"
+            and each.ours > each.theirs
+            and _count_pressure(each.side.team) > 0
+        ),
+    ),
+    Exemption(
+        "poke-env counts the Pressure of one foe where a move is aimed at two",
+        lambda each: (
+            each.field == "pp"
+            and each.ours < each.theirs
+            and each.side.slots == 2
+            and _count_pressure(
+                each.side.team if each.block.startswith("opponent") else each.side.opponent_team
+            )
+            > 1
+        ),
+    ),
+    Exemption(
+        "poke-env counts every turn of Rollout, which is paid for once, in generation 2",
+        lambda each: (
+            each.field == "pp"
+            and each.ours > each.theirs
+            and each.side.generation == 2
+            and (pokemon := _subject(each)) is not None
+            and "rollout" in pokemon.moves
+        ),
+    ),
+    Exemption(
+        "poke-env does not keep what Mimic has copied as requests do",
+        lambda each: (
+            each.block.startswith("own_moves")
+            and (pokemon := _subject(each)) is not None
+            and "mimic" in pokemon.base_moves
+        ),
+    ),
+    Exemption(
+        "poke-env does not keep that a Pokémon has used Defense Curl",
+        lambda each: each.field == "defensecurl" and (each.ours, each.theirs) == (1, 0),
+    ),
+    Exemption(
+        "poke-env does not count Max Guard among protections",
+        lambda each: each.field == "protects" and each.theirs == 0 and each.side.generation == 8,
     ),
     Exemption(
         "poke-env gives who turns into another the ability that only its own side knows, or none",
@@ -189,11 +245,10 @@ EXCEPTIONS: Final = (
     Exemption(
         "poke-env takes the ability of a mega evolution back when it faints",
         lambda each: (
-            each.block == "opponent_team.who"
+            each.block in ("own_team.who", "opponent_team.who")
             and each.field == "ability"
             and (pokemon := _subject(each)) is not None
             and pokemon.fainted
-            and each.ours != UNKNOWN
         ),
     ),
     Exemption(
@@ -231,6 +286,24 @@ EXCEPTIONS: Final = (
             each.block == "last_moves.which"
             and each.ours == NONE
             and _subject(each) in each.side.stopped
+        ),
+    ),
+    Exemption(
+        "poke-env forgets Mimic and Transform, the last moves of a Pokémon, for what they copy",
+        lambda each: (
+            each.block == "last_moves.which"
+            and each.theirs == UNKNOWN
+            and _name("moves", each.ours) in ("mimic", "transform")
+        ),
+    ),
+    Exemption(
+        "poke-env has one of ours in the shape of another on the field from the next request on",
+        lambda each: (
+            each.field == "turns"
+            and each.ours == each.theirs + 1
+            and each.entry < each.side.slots
+            and (pokemon := _subject(each)) is not None
+            and pokemon.base_ability == "illusion"
         ),
     ),
     Exemption(

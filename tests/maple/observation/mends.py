@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from poke_env.battle import Effect, Move, Pokemon
 from poke_env.battle.status import Status
+from poke_env.data import to_id_str
 
 if TYPE_CHECKING:
     from tests.maple.observation.poke_env_side import PokeEnvSide
@@ -60,6 +61,20 @@ def count_sleep_once(side: PokeEnvSide, words: list[str]) -> None:
         pokemon._status_counter = side.sleep.get(pokemon, 0)
 
 
+def count_sleep_alone(side: PokeEnvSide, words: list[str]) -> None:
+    """Who flinches in its sleep: poke-env counts that as another turn of sleep."""
+    pokemon = side.pokemon(words[2])
+    if pokemon.status is Status.SLP and words[3] != "slp":
+        pokemon._status_counter -= 1
+
+
+def count_perishing_down(side: PokeEnvSide, words: list[str]) -> None:
+    """Perish Song counts down: poke-env keeps all counts."""
+    if words[3].startswith("perish"):
+        others = {f"PERISH{count}" for count in range(4)} - {words[3].upper()}
+        _end(side.pokemon(words[2]), others)
+
+
 def learn_ability(side: PokeEnvSide, words: list[str]) -> None:
     """An ability shows itself: poke-env learns it from few of the lines that say so."""
     tag = next((word for word in words if word.startswith("[from] ability: ")), "")
@@ -79,13 +94,39 @@ def learn_copied_ability(side: PokeEnvSide, words: list[str]) -> None:
 def learn_lost_ability(side: PokeEnvSide, words: list[str]) -> None:
     """Whose ability becomes Mummy: poke-env does not learn the one that it had."""
     if words[3] == "ability: Mummy" and words[-1].startswith("[ability] "):
-        side.pokemon(words[4])._ability = words[-1][10:].replace(" ", "").lower()
+        side.pokemon(words[4])._ability = to_id_str(words[-1][10:])
+
+
+def learn_healing_ability(side: PokeEnvSide, words: list[str]) -> None:
+    """Poison Heal and the like: poke-env learns an ability that heals only from longer lines."""
+    if words[-1].startswith("[from] ability: "):
+        _show_ability(side, words[2], words[-1].partition("ability: ")[2])
+
+
+def learn_changed_ability(side: PokeEnvSide, words: list[str]) -> None:
+    """An ability that takes the place of another: poke-env does not learn the other one."""
+    if len(words) > 5 and words[4] not in ("", "boost") and not words[4].startswith("["):
+        pokemon = side.pokemon(words[2])
+        pokemon._ability = to_id_str(words[4])
+        pokemon.temporary_ability = words[3]
 
 
 def learn_item(side: PokeEnvSide, words: list[str]) -> None:
-    """Poltergeist names the item that its target holds, which poke-env does not learn."""
-    if words[3] == "move: Poltergeist":
-        side.pokemon(words[2]).item = words[4]
+    """An item shows itself: poke-env learns it from few of the lines that say so."""
+    tag = next((word for word in words if word.startswith("[from] item: ")), "")
+    owner = next((word[5:] for word in words if word.startswith("[of] ")), words[2])
+    if words[1] == "-activate" and words[3].startswith("item: "):
+        tag, owner = words[3], words[2]
+    if words[1] == "-activate" and words[3] == "move: Poltergeist":
+        tag, owner = words[4], words[2]
+    if tag and "[consumed]" not in words:
+        side.pokemon(owner).item = tag.rpartition(": ")[2]
+
+
+def believe_item(side: PokeEnvSide, words: list[str]) -> None:
+    """Trick: poke-env swaps what it believes in, though the line says what each has now."""
+    if len(words) == 5 and words[4].startswith("[from] move: "):
+        side.pokemon(words[2]).item = words[3]
 
 
 def learn_move(side: PokeEnvSide, words: list[str]) -> None:
@@ -95,6 +136,13 @@ def learn_move(side: PokeEnvSide, words: list[str]) -> None:
         owner = side.pokemon(words[-1][5:]) if words[-1].startswith("[of] ") else foe
         if owner is not None:
             owner._add_move(words[4])
+
+
+def learn_move_not_used(side: PokeEnvSide, words: list[str]) -> None:
+    """A line may name the move that a Pokémon could not use, which poke-env does not learn."""
+    is_opponent = not words[2].startswith(side.battle.player_role)
+    if is_opponent and len(words) > 4 and not words[4].startswith("["):
+        side.pokemon(words[2])._add_move(words[4])
 
 
 def unlearn_transform(side: PokeEnvSide, words: list[str]) -> None:
@@ -116,6 +164,32 @@ def pay_for_second_turn(side: PokeEnvSide, words: list[str]) -> None:
     is_second = words[-1] == f"[from] {words[3]}"
     if side.generation == 1 and move is not None and is_second and side.was_preparing:
         move.use()
+
+
+def pay_for_pursuit(side: PokeEnvSide, words: list[str]) -> None:
+    """Pursuit of who leaves names itself for its cause: poke-env takes that for another's move."""
+    if words[-1] == f"[from] move: {words[3]}":
+        _use(side.pokemon(words[2]), words[3])
+
+
+def learn_z_move(side: PokeEnvSide, words: list[str]) -> None:
+    """A Z-Move that does no damage has the name of a move, which poke-env does not learn."""
+    if words[3].startswith("Z-"):
+        _use(side.pokemon(words[2]), words[3][2:])
+
+
+def take_back_forme(side: PokeEnvSide, words: list[str]) -> None:
+    """A forme that a Pokémon only has on the field: poke-env keeps it on the bench."""
+    if side.left is not None and side.left in side.formes:
+        side.left._update_from_pokedex(side.formes.pop(side.left), store_species=False)
+
+
+def _use(pokemon: Pokemon, name: str) -> None:
+    move = pokemon._add_move(name)
+    if move is not None:
+        move.use()
+        for each in pokemon.moves.values():
+            each._is_last_used = each is move
 
 
 def _show_ability(side: PokeEnvSide, owner: str, ability: str) -> None:
@@ -164,6 +238,12 @@ def forget_what_was_prepared(side: PokeEnvSide, words: list[str]) -> None:
     pokemon._preparing_move = pokemon._preparing_target = None
 
 
+def read_terastallization(side: PokeEnvSide, words: list[str]) -> None:
+    """Who comes in terastallized: poke-env reads its type from the line, but not that it is so."""
+    if not words[2].startswith(side.battle.player_role):
+        side.pokemon(words[2])._terastallized = ", tera:" in words[3]
+
+
 def end_terastallization(side: PokeEnvSide, words: list[str]) -> None:
     """Who faints is not terastallized any more."""
     side.pokemon(words[2])._terastallized = False
@@ -186,30 +266,42 @@ def _end(pokemon: Pokemon, effects: Iterable[str]) -> None:
 
 
 MENDS: Final[dict[str, tuple[Mend, ...]]] = {
-    "-ability": (learn_copied_ability,),
+    "-ability": (learn_copied_ability, learn_changed_ability),
+    "-heal": (learn_healing_ability,),
     "-activate": (learn_ability, learn_lost_ability, learn_item, learn_move),
     "-curestatus": (learn_ability,),
     "-mega": (learn_stone,),
-    "-start": (learn_ability,),
+    "-start": (learn_ability, count_perishing_down),
     "-weather": (learn_ability,),
     "-fieldstart": (learn_ability,),
     "-formechange": (learn_ability,),
-    "-fail": (learn_ability, count_no_failed_protection),
-    "-block": (learn_ability,),
+    "-fail": (learn_ability, learn_item, count_no_failed_protection),
+    "-block": (learn_ability, learn_item),
     "-immune": (learn_ability,),
     "-unboost": (learn_ability,),
     "-boost": (learn_ability,),
     "-setboost": (learn_ability,),
     "-sethp": (learn_ability,),
     "-damage": (learn_ability,),
-    "-item": (learn_ability,),
+    "-item": (learn_ability, believe_item),
     "-status": (count_sleep_anew, learn_item_of_status, learn_ability),
-    "move": (count_sleep_once, end_effects_with_a_move, pay_for_second_turn),
-    "switch": (count_sleep_of_newcomers, pass_boosts),
-    "drag": (count_sleep_of_newcomers,),
+    "move": (
+        count_sleep_once,
+        end_effects_with_a_move,
+        pay_for_second_turn,
+        pay_for_pursuit,
+        learn_z_move,
+    ),
+    "switch": (
+        count_sleep_of_newcomers,
+        pass_boosts,
+        take_back_forme,
+        read_terastallization,
+    ),
+    "drag": (count_sleep_of_newcomers, take_back_forme, read_terastallization),
     "turn": (count_poison_of_residents, end_effects_of_the_turn),
     "upkeep": (end_effects_of_the_turn,),
-    "cant": (forget_what_it_was_about_to_do,),
+    "cant": (count_sleep_alone, forget_what_it_was_about_to_do, learn_move_not_used),
     "-prepare": (pay_for_first_turn,),
     "-transform": (unlearn_transform,),
     "-anim": (forget_what_was_prepared,),

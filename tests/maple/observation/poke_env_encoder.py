@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from poke_env.battle import Effect, Field, Move, Pokemon, SideCondition
@@ -221,7 +221,8 @@ class _Encoder:
         return {
             "hp": _health(pokemon),
             "status": self._class("statuses", status),
-            "status_turns": pokemon.status_counter if status in ("slp", "tox") else 0,
+            # Bad poison does not get worse after 15 turns.
+            "status_turns": min(15, pokemon.status_counter) if status in ("slp", "tox") else 0,
             "level": pokemon.level,
             "gender": self._class("genders", _GENDERS[pokemon.gender]),
             "slot": slot,
@@ -247,7 +248,7 @@ class _Encoder:
     def _own_move(self, pokemon: Pokemon, move: Move) -> dict[str, int]:
         asked = self.side.asked_of(pokemon)
         listed = [each["id"] for each in asked["moves"]] if asked else []
-        available = {each.id for slot in self._available_moves() for each in slot}
+        available = {each.id for each in self._available_moves(pokemon)}
         is_listed = any(each == _request_id(move) for each in listed) and len(listed) > 1
         seen = self._as_seen(pokemon)
         return {
@@ -263,9 +264,12 @@ class _Encoder:
         seen: dict[str, Pokemon] = self.other.battle._opponent_team
         return seen.get(f"{self.battle.player_role}: {pokemon.name}")
 
-    def _available_moves(self) -> list[list[Move]]:
-        moves = self.battle.available_moves
-        return moves if self.slots == 2 else [moves]
+    def _available_moves(self, pokemon: Pokemon) -> list[Move]:
+        moves: Any = self.battle.available_moves
+        if self.slots == 1:
+            moves = [moves]
+        places = zip(self.side.own_actives, moves, strict=True)
+        return [move for active, each in places if active is pokemon for move in each]
 
     def _write_opponent_moves(self) -> None:
         team = self.side.opponent_team

@@ -38,6 +38,10 @@ class PokeEnvSide:
         """Who has turned out to be another one, and who was that."""
         self.was_preparing = False
         """Whether who moves had prepared for that."""
+        self.formes: dict[Pokemon, str] = {}
+        """What Pokémon were that have another forme while they are on the field."""
+        self.left: Pokemon | None = None
+        """Who has left the field for the one that came in last."""
         self.leaving: dict[str, int] | None = None
         """The boosts of who leaves the field for the one that comes in."""
         self.passed: set[Pokemon] = set()
@@ -52,8 +56,22 @@ class PokeEnvSide:
         for line in seen.lines:
             self._hear_line(line.split("|"))
         if seen.request is not None:
-            self.battle.parse_request(json.loads(seen.request))
+            request = json.loads(seen.request)
+            is_first = not self.battle.last_request
+            self.battle.parse_request(request)
+            if is_first:
+                self._put_in_order(request)
             self._read_pp()
+
+    def _put_in_order(self, request: dict[str, Any]) -> None:
+        """Has the team in the order of the first request.
+
+        poke-env has it so, unless the one that leads looks like another, which it then puts first.
+        """
+        team = self.battle.team
+        self.battle.team = {
+            each["ident"]: team[each["ident"]] for each in request["side"]["pokemon"]
+        }
 
     def _read_pp(self) -> None:
         """Takes over the PP that a request shows, which poke-env only counts."""
@@ -86,8 +104,12 @@ class PokeEnvSide:
                 self.stopped.discard(pokemon)
             case "switch" | "drag":
                 leaving = self._at(words[2])
+                self.left = leaving[0] if leaving else None
                 self.leaving = dict(leaving[0].boosts) if leaving else None
                 self.passed.difference_update(leaving)
+            case "-formechange":
+                pokemon = self.pokemon(words[2])
+                self.formes.setdefault(pokemon, self.species_of(pokemon))
             case "cant":
                 self.stopped.add(self.pokemon(words[2]))
             case "replace":

@@ -144,7 +144,8 @@ class RecordedBattle:
     p2: RecordedSide = field(default_factory=partial(RecordedSide, "p2"))
 
     def __str__(self) -> str:
-        return f"{self.matchup.format} {self.matchup.teams or ''} {self.matchup.seed}"
+        teams = self.matchup.teams if isinstance(self.matchup.teams, str) else ""
+        return f"{self.matchup.format} {teams} {self.matchup.seed}"
 
     @property
     def sides(self) -> tuple[RecordedSide, RecordedSide]:

@@ -1,0 +1,512 @@
+"""Battles as a vector environment, by Gymnasium's rules and by EnvPool's, on real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import psutil
+import pytest
+from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
+
+from bridge import BridgeConfig
+from bridge.errors import BattleRejected, ConfigError
+from maple.env import IllegalAction, VectorEnv
+from tests.conftest import controllers
+
+from .hands import TEAM, choose
+
+QUICK = "gen1randombattle"
+SINGLES = [f"gen{generation}randombattle" for generation in range(1, 10)]
+VGC_TEAM = "]".join(
+    f"{name}||{item}|{ability}|{moves}|Hardy|252,,4,,,252|||||"
+    for name, item, ability, moves in (
+        ("Incineroar", "sitrusberry", "intimidate", "fakeout,flareblitz,partingshot,knockoff"),
+        ("Amoonguss", "rockyhelmet", "regenerator", "spore,ragepowder,pollenpuff,protect"),
+        ("Flutter Mane", "boosterenergy", "protosynthesis", "moonblast,shadowball,protect,icywind"),
+        ("Urshifu", "focussash", "unseenfist", "wickedblow,closecombat,suckerpunch,detect"),
+        ("Rillaboom", "assaultvest", "grassysurge", "grassyglide,fakeout,woodhammer,uturn"),
+        ("Tornadus", "covertcloak", "prankster", "tailwind,bleakwindstorm,protect,taunt"),
+    )
+)
+
+
+def make(settings: BridgeConfig, format: str = QUICK, num_envs: int = 2, **named: Any) -> VectorEnv:
+    return VectorEnv(format, num_envs, bridge=settings, **({"seed": 1} | named))
+
+
+def play_to_ends(env: VectorEnv, ends: int) -> list[dict[str, Any]]:
+    """Steps until so many battles have ended; what `info` said of each end."""
+    observation, _ = env.reset()
+    seen: list[dict[str, Any]] = []
+    while len(seen) < ends:
+        observation, reward, terminated, truncated, info = env.step(choose(observation))
+        for row in np.flatnonzero(terminated | truncated):
+            told = {name: info[name][row] for name in ("winner", "turns", "reason", "final_obs")}
+            seen.append(told | {"reward": float(reward[row]), "truncated": truncated[row]})
+    return seen
+
+
+# Gymnasium
+
+
+def test_spaces_and_steps_are_what_gymnasium_wants(settings: BridgeConfig) -> None:
+    with make(settings, num_envs=3) as env:
+        assert isinstance(env, gymnasium.vector.VectorEnv)
+        assert env.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
+        assert env.num_envs == 3
+        observation, info = env.reset(seed=3)
+        assert env.observation_space.contains(observation)
+        assert info["env_id"].tolist() == [0, 1, 2]
+        actions = choose(observation)
+        assert env.action_space.contains(actions)
+        observation, reward, terminated, truncated, info = env.step(actions)
+        assert env.observation_space.contains(observation)
+        for array in (reward, terminated, truncated):
+            assert array.shape == (3,)
+        assert terminated.dtype == truncated.dtype == np.bool_
+        single = {name: part[0] for name, part in observation.items()}
+        assert env.single_observation_space.contains(single)
+
+
+def test_it_goes_on_with_the_next_battle_in_the_step_that_ends_one(settings: BridgeConfig) -> None:
+    with make(settings, num_envs=2) as env:
+        observation, _ = env.reset()
+        while True:
+            observation, reward, terminated, truncated, info = env.step(choose(observation))
+            if terminated.any():
+                break
+        row = int(np.flatnonzero(terminated)[0])
+        assert not truncated.any()
+        assert info["_final_obs"].tolist() == info["_final_info"].tolist() == terminated.tolist()
+        last = info["final_obs"][row]
+        assert not last["action_mask"].any()
+        assert env.single_observation_space.contains(last)
+        assert observation["action_mask"][row].any()
+        final = info["final_info"]
+        assert final["reason"][row] == "win"
+        assert final["turns"][row] > 1
+        won = final["winner"][row] == "p1"
+        assert reward[row] == (1 if won else -1)
+        assert info["reward_parts"]["win"][row] == won
+        assert reward[1 - row] == 0
+        # A battle of its own: its first turn, with everybody at full health.
+        turn = env._observations.feature_names().index("decision.0.asked.turn")
+        assert observation["features"][row, turn] <= 1 / 255
+
+
+def test_wrappers_of_gymnasium_find_what_they_look_for(settings: BridgeConfig) -> None:
+    env = RecordEpisodeStatistics(make(settings, num_envs=3))
+    observation, _ = env.reset(seed=1)
+    episodes = 0
+    while episodes < 3:
+        observation, _, terminated, _, info = env.step(choose(observation))
+        if terminated.any():
+            episodes += int(terminated.sum())
+            assert set(np.abs(info["episode"]["r"][terminated])) == {1}
+            assert (info["episode"]["l"][terminated] > 5).all()
+    env.close()
+
+    listed = DictInfoToList(make(settings, num_envs=2))
+    observation, infos = listed.reset()
+    assert [info["env_id"] for info in infos] == [0, 1]
+    listed.close()
+
+
+def test_actions_that_are_wrong_are_named_and_change_nothing(settings: BridgeConfig) -> None:
+    with make(settings, num_envs=2) as env:
+        observation, _ = env.reset()
+        actions = choose(observation)
+        illegal = actions.copy()
+        illegal[1] = int(np.flatnonzero(observation["action_mask"][1] == 0)[0])
+        with pytest.raises(IllegalAction, match="is not legal"):
+            env.step(illegal)
+        with pytest.raises(ValueError, match=r"must be \(2,\)"):
+            env.step(actions[:1])
+        observation, *_ = env.step(actions)
+        assert observation["action_mask"].any(axis=1).all()
+
+
+@pytest.mark.parametrize("format", SINGLES)
+def test_every_generation_is_played_to_its_ends(settings: BridgeConfig, format: str) -> None:
+    with make(settings, format, num_envs=4) as env:
+        ends = play_to_ends(env, 4)
+    assert not any(end["truncated"] for end in ends)
+    assert {end["reason"] for end in ends} <= {"win", "tie"}
+
+
+@pytest.mark.parametrize(
+    ("format", "teams", "slots"),
+    [
+        ("gen9randomdoublesbattle", None, 2),
+        ("gen9nationaldex", TEAM, 1),
+        ("gen9vgc2025regi", VGC_TEAM, 2),
+        ("gen9bssfactory", None, 1),
+    ],
+)
+def test_doubles_and_team_previews_are_played_to_their_ends(
+    settings: BridgeConfig, format: str, teams: str | None, slots: int
+) -> None:
+    with make(settings, format, num_envs=4, teams=teams, opponent="self") as env:
+        assert env.single_action_space.shape == ((2,) if slots == 2 else ())
+        ends = play_to_ends(env, 4)
+    assert not any(end["truncated"] for end in ends)
+
+
+def test_a_team_preview_is_picked_from_one_after_the_other(settings: BridgeConfig) -> None:
+    with make(settings, "gen9vgc2025regi", num_envs=1, teams=VGC_TEAM) as env:
+        observation, _ = env.reset()
+        mask = observation["action_mask"][0]
+        assert [np.flatnonzero(slot).tolist() for slot in mask] == [[1, 2, 3, 4, 5, 6]] * 2
+        with pytest.raises(IllegalAction):
+            env.step(np.array([[3, 3]]))
+        observation, reward, *_ = env.step(np.array([[3, 5]]))
+        mask = observation["action_mask"][0]
+        assert [np.flatnonzero(slot).tolist() for slot in mask] == [[1, 2, 4, 6]] * 2
+        assert reward.tolist() == [0]
+        observation, *_ = env.step(np.array([[1, 6]]))
+        legal = np.flatnonzero(observation["action_mask"][0, 0])
+        assert (legal >= 7).any(), "the battle has begun, and there are moves"
+        # Only those who wait behind the two that lead can be sent in.
+        assert {1, 6} >= {action for action in legal if 1 <= action <= 6}
+
+
+# EnvPool
+
+
+def test_receive_returns_as_many_as_were_asked_for_and_each_of_them_once(
+    settings: BridgeConfig,
+) -> None:
+    with make(settings, num_envs=6, batch_size=4) as env:
+        env.async_reset()
+        observation, reward, terminated, truncated, first = env.recv()
+        assert len(first["env_id"]) == len(reward) == len(terminated) == len(truncated) == 4
+        assert first["env_id"].tolist() == sorted(first["env_id"].tolist())
+        *_, second = env.recv()
+        assert sorted([*first["env_id"], *second["env_id"]]) == list(range(6))
+        with pytest.raises(RuntimeError, match="before actions are sent"):
+            env.recv()
+        env.send(choose(observation), first["env_id"])
+        *_, third = env.recv()
+        assert third["env_id"].tolist() == first["env_id"].tolist()
+
+
+def test_what_was_not_received_cannot_be_sent(settings: BridgeConfig) -> None:
+    with make(settings, num_envs=3, batch_size=1) as env:
+        env.async_reset()
+        observation, *_, info = env.recv()
+        (agent,) = info["env_id"].tolist()
+        action = choose(observation)
+        with pytest.raises(ValueError, match="nothing to decide"):
+            env.send(action, np.array([(agent + 1) % 3]))
+        with pytest.raises(ValueError, match="two actions"):
+            env.send(np.repeat(action, 2), np.array([agent, agent]))
+        with pytest.raises(ValueError, match="for"):
+            env.send(np.repeat(action, 2), info["env_id"])
+        env.send(action, info["env_id"])
+        with pytest.raises(ValueError, match="nothing to decide"):
+            env.send(action, info["env_id"])
+
+
+def test_node_works_on_what_was_sent_while_nobody_waits(settings: BridgeConfig) -> None:
+    with make(settings, num_envs=4) as env:
+        env.async_reset()
+        (node,) = controllers()
+        observation, *_, info = env.recv()
+        traffic = env._stage.registry._pool.alive()[0].traffic
+        written = traffic.bytes_out
+        before = node.cpu_times().user
+        env.send(choose(observation), info["env_id"])
+        assert traffic.bytes_out > written, "the commands left before `send` returned"
+        while node.cpu_times().user == before:
+            # Nothing of this process runs but this look at the other one.
+            os.sched_yield()
+        assert len(env.recv()[4]["env_id"]) == 4
+
+
+# Both seats
+
+
+def test_both_seats_are_agents_that_wait_for_each_other(settings: BridgeConfig) -> None:
+    with make(settings, num_envs=2, opponent="self") as env:
+        assert env.num_envs == 4
+        assert env.num_battles == 2
+        observation, info = env.reset()
+        assert not info["waiting"].any()
+        waited, ends = 0, 0
+        while not (waited and ends):
+            observation, reward, terminated, _, info = env.step(choose(observation))
+            waiting = info["waiting"]
+            assert not waiting.reshape(2, 2).all(axis=1).any(), "a battle waits for somebody"
+            assert (observation["action_mask"][waiting].sum(axis=1) == 1).all()
+            assert (observation["action_mask"][waiting][:, 0] == 1).all()
+            assert not reward[waiting].any()
+            waited += int(waiting.sum())
+            ends += int(terminated.sum())
+            assert reward.reshape(2, 2).sum() == 0, "what one wins the other loses"
+
+
+def test_receive_hands_out_only_those_that_must_decide(settings: BridgeConfig) -> None:
+    with make(settings, num_envs=3, opponent="self", batch_size=2) as env:
+        env.async_reset()
+        for _ in range(200):
+            observation, _, _, _, info = env.recv()
+            assert len(info["env_id"]) <= 2
+            assert not info["waiting"].any()
+            assert observation["action_mask"].any(axis=1).all()
+            env.send(choose(observation), info["env_id"])
+
+
+def test_receive_returns_fewer_where_no_others_will_have_to_decide(settings: BridgeConfig) -> None:
+    with make(settings, num_envs=2, opponent="self", batch_size=4) as env:
+        env.async_reset()
+        sizes = set()
+        while sizes != {2, 3, 4}:
+            observation, *_, info = env.recv()
+            sizes.add(len(info["env_id"]))
+            env.send(choose(observation), info["env_id"])
+
+
+# Refusals
+
+
+def test_an_agent_whose_choice_is_refused_decides_again(settings: BridgeConfig) -> None:
+    """A trapped Pokémon finds out when it tries to leave: Shadow Tag is not announced in gen 4."""
+    trapper = "Wobbuffet||leftovers|shadowtag|counter,mirrorcoat,encore,splash|Bold|252|||||"
+    prey = "]".join(
+        f"{name}|||{ability}|splash,tackle|Hardy|252|||||"
+        for name, ability in (("Magikarp", "swiftswim"), ("Feebas", "swiftswim"))
+    )
+    teams = {"p1": prey, "p2": trapper}
+    with make(settings, "gen4anythinggoes", num_envs=1, teams=teams, opponent="self") as env:
+        observation, _ = env.reset()
+        mask = observation["action_mask"]
+        assert mask[0, 1], "nothing says yet that it cannot leave"
+        stays = int(np.flatnonzero(mask[1, 6:])[0]) + 6
+        observation, reward, terminated, truncated, info = env.step(np.array([1, stays]))
+        assert info["waiting"].tolist() == [False, True]
+        assert not observation["action_mask"][0, :6].any(), "now it knows"
+        assert not reward.any()
+        assert not (terminated | truncated).any()
+        trapped = env._observations.feature_names().index("decision.0.slots.trapped")
+        assert observation["features"][0, trapped] == 1
+        # The other's choice stands: one more is enough for the turn.
+        observation, _, _, _, info = env.step(np.array([6, 0]))
+        assert not info["waiting"].any()
+
+
+# Settings
+
+
+def test_settings_that_make_no_sense_are_refused_and_leave_no_process(
+    settings: BridgeConfig,
+) -> None:
+    before = controllers()
+    for wrong, words in (
+        ({"num_envs": 0}, "num_envs"),
+        ({"batch_size": 3}, "batch_size"),
+        ({"opponent": "nobody"}, "unknown opponent 'nobody'"),
+        ({"reward": {"wim": 1.0}}, "did you mean 'win'"),
+        ({"observation": ["own_tea"]}, "did you mean 'own_team'"),
+        ({"step_timeout": 0}, "step_timeout"),
+        ({"format": "gen9ou"}, "wants teams"),
+        ({"format": "gen9triples"}, "not singles or doubles"),
+    ):
+        with pytest.raises((ConfigError, BattleRejected), match=words):
+            make(settings, **wrong)
+    with pytest.raises(BattleRejected, match="gen9nothing"):
+        make(settings, "gen9nothing")
+    with pytest.raises(BattleRejected) as refused:
+        make(settings, "gen9ou", teams="Garchomp||leftovers|levitate|earthquake||||||")
+    assert refused.value.problems
+    assert controllers() == before
+
+
+def test_rewards_and_observations_are_those_that_were_asked_for(settings: BridgeConfig) -> None:
+    reward = {"win": 0.0, "loss": 0.0, "turn": -0.5, "fainted": -2.0}
+    with make(settings, reward=reward, observation=["own_team"]) as env:
+        names = env._observations.feature_names()
+        assert {name.partition(".")[0] for name in names} == {"decision", "own_team"}
+        observation, info = env.reset()
+        assert info["reward_parts"].keys() == {"turn", "fainted"}
+        total = 0.0
+        for _ in range(120):
+            observation, given, _, _, info = env.step(choose(observation))
+            parts = info["reward_parts"]
+            assert given == pytest.approx(parts["turn"] + parts["fainted"])
+            assert (parts["turn"] == -0.5).all()
+            total += float(parts["fainted"].sum())
+        assert total <= -2 * 6, "in so many steps whole teams faint"
+
+
+# Life
+
+
+def test_it_says_what_it_does(settings: BridgeConfig) -> None:
+    env = make(settings, num_envs=2)
+    assert "2 environments, 0 busy, 0 agents ready, 0 acting" in repr(env)
+    observation, _ = env.reset()
+    assert "2 acting" in repr(env)
+    env.close()
+    assert repr(env) == f"<VectorEnv {QUICK}: closed>"
+    env.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        env.step(choose(observation))
+
+
+def test_closing_in_the_middle_of_everything_ends_all_processes(settings: BridgeConfig) -> None:
+    before = controllers()
+    env = make(settings, num_envs=8)
+    env.async_reset()
+    env.close()
+    env = make(settings, num_envs=8)
+    observation, info = env.reset()
+    env.send(choose(observation), info["env_id"])
+    env.close()
+    assert controllers() == before
+
+
+def test_an_environment_that_nobody_has_any_more_ends_its_processes(
+    settings: BridgeConfig,
+) -> None:
+    before = controllers()
+    env = make(settings, num_envs=3)
+    env.reset()
+    assert controllers() > before
+    del env
+    gc.collect()
+    assert controllers() == before
+
+
+@pytest.mark.parametrize("end", ["pass", "raise RuntimeError('over')", "os._exit(4)"])
+def test_a_program_that_ends_leaves_neither_processes_nor_words(end: str) -> None:
+    program = f"""
+import os, sys, psutil
+from bridge import BridgeConfig
+from maple.env import VectorEnv
+env = VectorEnv({QUICK!r}, 3, seed=1, bridge=BridgeConfig(pool=1, warmup_battles=0))
+env.reset()
+print(*(child.pid for child in psutil.Process().children(recursive=True)), flush=True)
+{end}
+"""
+    folder = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", program],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{folder / 'src'}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    pids = [int(pid) for pid in done.stdout.split()]
+    assert pids, done.stderr
+    _, alive = psutil.wait_procs(_processes(pids), timeout=30)
+    assert not alive
+    said = done.stderr.splitlines()
+    expected = ["Traceback", "RuntimeError: over"] if "raise" in end else []
+    assert [said[0].partition(" ")[0], said[-1]] == expected if expected else said == []
+
+
+def _processes(pids: list[int]) -> list[psutil.Process]:
+    found = []
+    for pid in pids:
+        try:
+            found.append(psutil.Process(pid))
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def test_ctrl_c_ends_the_wait_and_nothing_else(settings: BridgeConfig) -> None:
+    before = controllers()
+    with make(settings, num_envs=2) as env:
+        observation, info = env.reset()
+        (node,) = controllers() - before
+        node.suspend()
+        env.send(choose(observation), info["env_id"])
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            env.recv()
+        timer.join()
+        node.resume()
+        observation, *_, info = env.recv()
+        assert info["env_id"].tolist() == [0, 1]
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert controllers() == before
+
+
+async def test_it_works_where_an_event_loop_runs_already(settings: BridgeConfig) -> None:
+    """As in a notebook, where every cell runs inside a loop."""
+    before = {thread.name for thread in threading.enumerate()}
+    with make(settings, num_envs=2) as env:
+        observation, _ = env.reset()
+        for _ in range(30):
+            observation, *_ = env.step(choose(observation))
+        await asyncio.sleep(0)
+        with pytest.raises(IllegalAction):
+            env.step(np.array([25, 25]) % env.single_action_space.n - 26)
+    assert {thread.name for thread in threading.enumerate()} == before
+
+
+def test_it_can_move_from_a_thread_without_a_loop_to_one_with_it(settings: BridgeConfig) -> None:
+    with make(settings, num_envs=2) as env:
+        observation, _ = env.reset()
+
+        async def go_on() -> dict[str, Any]:
+            return env.step(choose(observation))[0]
+
+        observation = asyncio.run(go_on())
+        observation, *_ = env.step(choose(observation))
+        assert observation["action_mask"].any(axis=1).all()
+
+
+def test_a_forked_process_cannot_use_it_and_does_not_end_it(settings: BridgeConfig) -> None:
+    with make(settings, num_envs=2) as env:
+        observation, _ = env.reset()
+        child = os.fork()
+        if child == 0:
+            try:
+                env.step(choose(observation))
+            except RuntimeError:
+                env.close()
+                os._exit(7)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        observation, *_ = env.step(choose(observation))
+        assert observation["action_mask"].any(axis=1).all()
+
+
+def test_hundreds_of_battles_leave_neither_rooms_nor_tasks(settings: BridgeConfig) -> None:
+    with make(settings, QUICK, num_envs=16, seed=3) as env:
+        observation, _ = env.reset()
+        ends, readings = 0, []
+        while ends < 160:
+            observation, _, terminated, truncated, _ = env.step(choose(observation))
+            assert not truncated.any()
+            ends += int(terminated.sum())
+            if len(readings) < ends // 40:
+                gc.collect()
+                readings.append(env._loop.run(_census(env)))
+    rooms = {reading["rooms"] for reading in readings}
+    assert max(rooms) <= 2 * 16
+    assert max(reading["tasks"] for reading in readings) <= 16 + 10
+    assert readings[-1]["objects"] < readings[0]["objects"] * 1.2
+
+
+async def _census(env: VectorEnv) -> dict[str, int]:
+    return {
+        "rooms": env._stage.registry.stats(round_trips=False)["pool"]["rooms"],
+        "tasks": len(asyncio.all_tasks()),
+        "objects": len(gc.get_objects()),
+    }
