@@ -154,7 +154,8 @@ Start = Callable[[Runtime, Plan], AbstractContextManager[Source]]
 class Bare:
     """Node processes that run the simulator with no IPC, and share the battles of a sample.
 
-    `turbo` is None for the simulator as it comes, or else the patches that are left out.
+    `turbo` is None for the simulator as it comes, or else the patches that are left out. `observe`
+    is None where nobody listens, or else the groups of observations that both sides are shown.
     """
 
     row: str
@@ -164,11 +165,14 @@ class Bare:
     lead_in: int = 0
     processes: int = 1
     turbo: tuple[str, ...] | None = None
+    observe: tuple[str, ...] | None = None
 
     def command(self, runtime: Runtime) -> list[str]:
         script = runtime.entry.parent / "bench" / "limit.js"
         turbo = [] if self.turbo is None else ["--turbo", f"--off={','.join(self.turbo)}"]
-        return [str(runtime.node), str(script), f"--simulator={runtime.simulator}", *turbo]
+        observe = [] if self.observe is None else [f"--observe={','.join(self.observe)}"]
+        simulator = f"--simulator={runtime.simulator}"
+        return [str(runtime.node), str(script), simulator, *turbo, *observe]
 
     @contextmanager
     def start(self, runtime: Runtime) -> Iterator[Source]:

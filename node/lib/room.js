@@ -412,4 +412,4 @@ function isSameTeam(battle, copy) {
   );
 }
 
-module.exports = { Room, SIDES };
+module.exports = { Room, SIDES, seenBy };
