@@ -341,6 +341,7 @@ function hearFaint(tracker, line) {
   const { commanded, commanding, placed } = tracker.names.volatiles;
   if (slot.volatiles[commanded]) for (const ally of side.slots) ally.volatiles[commanding] = 0;
   leave(tracker, slot, placed);
+  slot.gone = pokemon;
 }
 
 /** @type {[string, Hear][]} */

@@ -324,6 +324,7 @@ function hearActivateMove(tracker, line, effect, ident) {
   if (!slot?.pokemon) return;
   const { names } = tracker;
   const { volatiles } = names;
+  if (effect.id === 'feint' || line.has('[broken]')) breakProtection(tracker, slot);
   if (effect.isPartialTrap && line.ofPart) slot.volatiles[volatiles.partiallytrapped] = 1;
   switch (effect.id) {
     case 'protect':
@@ -361,6 +362,17 @@ function hearActivateMove(tracker, line, effect, ident) {
       break;
     default:
   }
+}
+
+/**
+ * @param {Tracker} tracker
+ * @param {Slot} slot
+ */
+function breakProtection({ gen, names }, slot) {
+  slot.volatiles[names.volatiles.protect] = 0;
+  if (gen < 6) return;
+  slot.protects = 0;
+  slot.stalled = false;
 }
 
 /**

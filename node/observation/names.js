@@ -169,7 +169,7 @@ function listsOf(spec) {
 const NAMED = /** @type {const} */ ([
   'commanded', 'commanding', 'defensecurl', 'destinybond', 'doomdesire', 'dynamax', 'focusenergy', 'futuresight',
   'gastroacid', 'glaiverush', 'grudge', 'laserfocus', 'lockon', 'magnetrise', 'minimize', 'mustrecharge',
-  'partiallytrapped', 'perish1', 'perish2', 'perish3', 'preparing', 'rage', 'stockpile', 'substitute', 'telekinesis',
+  'partiallytrapped', 'perish1', 'perish2', 'perish3', 'preparing', 'protect', 'rage', 'stockpile', 'substitute', 'telekinesis',
   'transform', 'trapped', 'typeadd', 'typechange', 'zenmode',
 ]);
 /** They end with the turn. */

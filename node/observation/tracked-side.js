@@ -56,6 +56,8 @@ class Slot {
     this.futureSince = 0;
     /** Who keeps it from leaving. @type {TrackedPokemon | null} */
     this.trapper = null;
+    /** Who has fainted here last. @type {TrackedPokemon | null} */
+    this.gone = null;
     /** @type {Snapshot | null} */
     this.before = null;
   }

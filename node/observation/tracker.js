@@ -85,6 +85,16 @@ class Tracker {
 
   /**
    * @param {string} ident
+   * @returns {Slot | null} the place that a move is aimed at, even if whoever stood there has fainted
+   */
+  aim(ident) {
+    if (placeOf(ident) >= 0) return this.slot(ident);
+    const side = ident ? this.side(ident) : null;
+    return side?.slots.find(({ pokemon, gone }) => !pokemon && gone?.name === nameOf(ident)) ?? null;
+  }
+
+  /**
+   * @param {string} ident
    * @param {(pokemon: TrackedPokemon) => boolean} [suits] to tell one on the bench from others of its name
    * @returns {TrackedPokemon | null}
    */

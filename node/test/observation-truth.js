@@ -152,7 +152,8 @@ class Truth {
     this.check(`${where} status`, classes.statuses[tracked.status], status);
     this.check(`${where} fainted`, tracked.fainted === 1, pokemon.fainted);
     this.check(`${where} level`, tracked.level, pokemon.illusion ? tracked.level : pokemon.level);
-    if (tracked.item > 0 && !this.#has(pokemon.side, 'illusion') && isAlone(pokemon)) {
+    // Sticky Barb changes hands without a word.
+    if (tracked.item > 0 && pokemon.item !== 'stickybarb' && nameIn(this.tracker, 'items', tracked.item) !== 'stickybarb' && !this.#has(pokemon.side, 'illusion') && isAlone(pokemon)) {
       this.check(`${where} item`, nameIn(this.tracker, 'items', tracked.item), pokemon.item || 'none');
     }
     if (status === 'tox' && this.battle.gen > 2) this.check(`${where} tox`, tracked.statusTurns, pokemon.statusState.stage);
@@ -186,7 +187,7 @@ class Truth {
    */
   #hidesCosts(side) {
     const { usedDynamax, usedZ } = this.tracker.sides[/** @type {'p1' | 'p2'} */ (side.id)];
-    const isAimHidden = this.battle.gameType !== 'singles' && this.#has(side.foe, 'pressure');
+    const isAimHidden = this.battle.gameType !== 'singles' && (this.#has(side.foe, 'pressure') || this.#has(side, 'pressure'));
     return usedDynamax || usedZ || this.battle.gen === 3 || isAimHidden;
   }
 
