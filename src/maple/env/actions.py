@@ -105,11 +105,11 @@ class Actions:
             ):
                 raise self._illegal(row, action)
             return entry[3] + DIGITS[row[entry[2]]] + entry[4]
-        if not self.is_legal(row, action) or self.is_preview(row):
+        if row[self._phase_at] == self._preview or not self.is_legal(row, action):
             raise self._illegal(row, action)
-        return ", ".join(
-            self._text(row, self._entries[slot][one]) for slot, one in enumerate(_each(action))
-        )
+        first, second = _each(action)
+        one, two = self._entries[0][first], self._entries[1][second]
+        return f"{self._text(row, one)}, {self._text(row, two)}"
 
     def action(self, row: Row, choice: str) -> Action:
         """The legal action that stands for a choice: the other way round.
@@ -139,13 +139,16 @@ class Actions:
             return False
         for entries, one in zip(self._entries, each, strict=True):
             entry = entries.get(one)
-            if entry is None or not row[entry.mask_at] & entry.bit:
+            if entry is None or not row[entry[0]] & entry[1]:
                 return False
         if self.slots == 1:
             return True
-        if each[0] == each[1] == PASS:
+        first, second = each
+        if first == second == PASS:
             return not any(self._may_switch(row, slot) for slot in range(self.slots))
-        return bool(self._compatible[each[0], each[1]])
+        # A move without a gimmick goes with anything, and most pairs have one.
+        low, high = self.first_move, self.first_move + self._step
+        return low <= first < high or low <= second < high or bool(self._compatible[first, second])
 
     def is_preview(self, row: Row) -> bool:
         """Whether the team is to be picked, by Preview, and not an action chosen."""
@@ -175,7 +178,8 @@ class Actions:
     def switches(self, actions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
         """How many switches are in each action: [rows] in singles, [rows, 2] in doubles."""
         are = (actions >= self._first_switch) & (actions < self.first_move)
-        return are.reshape(len(actions), self.slots).sum(axis=1, dtype=np.int64)
+        each: npt.NDArray[np.int64] = are.reshape(len(actions), self.slots).sum(axis=1)
+        return each
 
     def second_mask(self, masks: Mask, first: npt.NDArray[Any]) -> Mask:
         """What the second place may do once the first has chosen.
@@ -226,8 +230,8 @@ class Actions:
         return f"move {move + 1}{TARGET_WORDS[target]}{told}"
 
     def _text(self, row: Row, entry: _Entry) -> str:
-        position = DIGITS[row[entry.position_at]] if entry.position_at >= 0 else ""
-        return entry.before + position + entry.after
+        _, _, position_at, before, after = entry
+        return before + (DIGITS[row[position_at]] if position_at >= 0 else "") + after
 
     def _illegal(self, row: Row, action: Action) -> IllegalAction:
         each = _each(action)
@@ -337,7 +341,9 @@ def _gimmicks(generation: int) -> int:
     return max(0, generation - 5)
 
 
-def _each(action: Action) -> list[int]:
+def _each(action: Action) -> Sequence[int]:
+    if isinstance(action, list | tuple):
+        return action
     if isinstance(action, int | np.integer):
-        return [int(action)]
+        return (int(action),)
     return [int(one) for one in action]

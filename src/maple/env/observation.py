@@ -422,7 +422,7 @@ class _Tables:
 
 def _look_up(table: npt.NDArray[Any], indices: Integers, out: npt.NDArray[Any], at: int) -> int:
     """Writes the table's rows for the indices side by side, and says where the next ones go."""
-    end = at + indices.shape[1] * table.shape[1]
+    end: int = at + indices.shape[1] * table.shape[1]
     out[:, at:end] = table.take(indices, axis=0).reshape(len(out), end - at)
     return end
 
