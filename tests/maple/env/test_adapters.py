@@ -251,7 +251,7 @@ def test_maskable_ppo_learns_from_legal_actions_alone(vec_env: BattleVecEnv) -> 
 
 
 def test_the_examples_of_the_document_run() -> None:
-    text = (REPOSITORY / "docs" / "environments.md").read_text("utf-8")
+    text = (REPOSITORY / "docs" / "adapters.md").read_text("utf-8")
     one, both, learning = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert run(one) == ""
     assert run(both) == ""
