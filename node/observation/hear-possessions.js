@@ -128,10 +128,12 @@ function hearAbility(tracker, line) {
  * @param {string} name
  */
 function abilityOf({ names }, slot, name) {
+  if (name !== 'As One' && name !== 'Unnerve') return names.look('abilities', name);
   const [ice, shadow] = [names.find('abilities', 'asoneglastrier'), names.find('abilities', 'asonespectrier')];
-  if (name === 'As One') return slot.species === names.find('species', 'calyrexshadow') ? shadow : ice;
-  const isOne = slot.ability === ice || slot.ability === shadow;
-  return isOne && slot.ability !== UNKNOWN && name === 'Unnerve' ? slot.ability : names.look('abilities', name);
+  const own = slot.species === names.find('species', 'calyrexice') ? ice : shadow;
+  const isCalyrex = own === ice || slot.species === names.find('species', 'calyrexshadow');
+  if (name === 'As One') return isCalyrex ? own : UNKNOWN;
+  return isCalyrex && slot.ability === own ? own : names.look('abilities', name);
 }
 
 /** @type {Hear} */

@@ -167,7 +167,7 @@ function listsOf(spec) {
 
 /** Volatiles that the tracker knows by name; all of them are in the spec. */
 const NAMED = /** @type {const} */ ([
-  'commanded', 'commanding', 'defensecurl', 'destinybond', 'doomdesire', 'dynamax', 'focusenergy', 'futuresight',
+  'bide', 'commanded', 'commanding', 'defensecurl', 'destinybond', 'doomdesire', 'dynamax', 'focusenergy', 'futuresight',
   'gastroacid', 'glaiverush', 'grudge', 'laserfocus', 'lockon', 'magnetrise', 'minimize', 'mustrecharge',
   'partiallytrapped', 'perish1', 'perish2', 'perish3', 'preparing', 'protect', 'rage', 'stockpile', 'substitute', 'telekinesis',
   'transform', 'trapped', 'typeadd', 'typechange', 'zenmode',

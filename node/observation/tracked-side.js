@@ -48,6 +48,8 @@ class Slot {
     /** The move that it prepares, and since when. */
     this.prepared = UNKNOWN;
     this.preparedSince = 0;
+    /** The move by which it came to prepare that one. */
+    this.payer = UNKNOWN;
     /** A move that goes on by itself in the next turns, and for how many it has done so. */
     this.going = UNKNOWN;
     this.goingFor = 0;
@@ -91,6 +93,7 @@ class Slot {
     this.streak = 0;
     this.latest = UNKNOWN;
     this.prepared = UNKNOWN;
+    this.payer = UNKNOWN;
     this.going = UNKNOWN;
     this.goingFor = 0;
     this.trapper = null;

@@ -102,7 +102,7 @@ class Truth {
     this.#condition(where, tracked, pokemon);
     names.lists.boosts.forEach((stat, index) => this.check(`${where} ${stat}`, slot.boosts[index], pokemon.boosts[stat]));
     if (!pokemon.illusion) {
-      const species = names.find('species', pokemon.species.id.replace('greninjabond', 'greninja'));
+      const species = names.find('species', pokemon.species.id.replace(/^(greninja)bond|(rockruff)dusk$/, '$1$2'));
       this.check(`${where} species`, nameIn(this.tracker, 'species', slot.species), nameIn(this.tracker, 'species', species));
       this.#types(where, slot, pokemon);
       this.#moves(where, tracked, pokemon);
@@ -122,7 +122,8 @@ class Truth {
    */
   #types(where, slot, pokemon) {
     // They show what their item makes of them when the turn ends.
-    if (['arceus', 'silvally'].includes(pokemon.species.id) && this.battle.requestState !== 'move') return;
+    const isPlated = ['Arceus', 'Silvally'].includes(pokemon.species.baseSpecies);
+    if (isPlated && (this.battle.requestState !== 'move' || this.battle.gen < 7)) return;
     const { types } = this.tracker.spec.classes;
     const tracked = [...slot.types].filter((type) => type !== 1).map((type) => types[type]).sort().join('/');
     this.check(`${where} types`, tracked, [...new Set(pokemon.getTypes())].sort().join('/'));
@@ -204,6 +205,8 @@ class Truth {
       if (NOT_COMPARED.includes(name)) return;
       // The simulator keeps it until the turn ends.
       if (name === 'preparing' && this.battle.requestState !== 'move') return;
+      // Generation 2 of the simulator ends it with the turn, and so before it is of use.
+      if (name === 'lockon' && this.battle.gen === 2) return;
       // Nobody is told when it ends, until it does not go on.
       if (name === 'partiallytrapped' && this.battle.gen === 1 && slot.volatiles[index]) return;
       this.check(`${where} ${name}`, slot.volatiles[index] === 1, actual.has(name));
