@@ -107,7 +107,7 @@ function hearSwitch(tracker, line) {
   const { volatiles } = tracker.names;
   const passing = line.fromPart ? tracker.effect(line.from).id : '';
   const name = nameOf(ident);
-  const pokemon = side.find(name, details, hpOf(condition)) ?? side.add(details, tracker.gen);
+  const pokemon = side.find(name, details, hpOf(condition), slot.pokemon) ?? side.add(details, tracker.gen);
   if (passing === 'batonpass') passOn(tracker, slot, pokemon);
   else leave(tracker, slot, passing === 'shedtail' ? volatiles.shed : volatiles.placed);
   const before = tracker.gen < ILLUSION_SINCE ? null : new Snapshot(pokemon);

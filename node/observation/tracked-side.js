@@ -186,9 +186,10 @@ class TrackedSide {
    * @param {string} name
    * @param {Details} details
    * @param {number} hp
+   * @param {TrackedPokemon | null} [leaving] whom it takes the place of
    * @returns {TrackedPokemon | undefined}
    */
-  find(name, details, hp) {
+  find(name, details, hp, leaving = null) {
     let best;
     let most = 0;
     for (const pokemon of this.pokemon) {
@@ -198,18 +199,19 @@ class TrackedSide {
         best = pokemon;
       }
     }
-    // In some formats an Illusion does not hide the level of who is behind it.
-    return best ?? (this.pokemon.length >= this.size ? this.#namesake(name, details) : undefined);
+    // An Illusion may take the place of whom it looks like, and in some formats it shows its own level.
+    return best ?? (this.pokemon.length >= this.size ? this.#namesake(name, details, leaving) : undefined);
   }
 
   /**
    * @param {string} name
    * @param {Details} details
+   * @param {TrackedPokemon | null} leaving
    */
-  #namesake(name, { species }) {
+  #namesake(name, { species }, leaving) {
     const isIt = (/** @type {TrackedPokemon} */ pokemon) =>
       pokemon.name ? pokemon.name === name : wordOf(pokemon.details.species) === wordOf(species);
-    return this.pokemon.find((pokemon) => !pokemon.slot && isIt(pokemon));
+    return this.pokemon.find((pokemon) => (!pokemon.slot || pokemon === leaving) && isIt(pokemon));
   }
 
   /**
