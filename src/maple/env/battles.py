@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import structlog
 
@@ -33,6 +33,8 @@ log = structlog.get_logger("maple.env")
 
 SeatName: TypeAlias = Literal["p1", "p2"]
 SEATS: tuple[SeatName, SeatName] = ("p1", "p2")
+FORFEIT: Final = "/forfeit"
+"""What the second seat chooses to give up."""
 # Battles of one environment that may fail in a row before they begin.
 _FALSE_STARTS = 5
 # The next battle of an environment is opened once this many choices of its battle were sent, and
@@ -214,6 +216,8 @@ class Battle:
         ours, theirs = first.choice, second.choice
         first.choice = second.choice = None
         self.sent += 1
+        if theirs is FORFEIT:
+            return asyncio.ensure_future(self.room.p2.forfeit())
         if theirs is None:
             assert ours is not None
             return self.room.p1.choose(ours, rqid=first.rqid)

@@ -20,7 +20,7 @@ from bridge import Player as Seated
 from bridge import Update, View
 from bridge.errors import ConfigError
 
-from .battles import Battle, Seat
+from .battles import FORFEIT, Battle, Seat
 from .errors import OpponentFailed
 
 __all__ = ["PlayerOpponent", "heuristics"]
@@ -108,6 +108,8 @@ class PlayerOpponent:
             choice = message.removeprefix(_CHOOSE)
         elif message.startswith(_TEAM):
             choice = f"team {_numbers(message.removeprefix(_TEAM))}"
+        elif message == FORFEIT:
+            choice = FORFEIT
         else:
             raise ValueError(f"an opponent cannot say {message!r}")
         seat.choose(choice)

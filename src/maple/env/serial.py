@@ -70,6 +70,7 @@ class SerialBattles:
     async def reset(self, seed: seeds.Seed | None) -> None:
         if seed is not None:
             self._seed = seed
+        self._fault = None
         self._ready.clear()
         for environment in self._environments:
             if environment.battle is not None:

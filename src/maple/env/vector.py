@@ -219,6 +219,10 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         agents.sort(key=_number)
         return self._assemble(agents)
 
+    def stats(self, *, round_trips: bool = True) -> dict[str, Any]:
+        """What the pool says of itself, as plain data; see ControllerRegistry.stats."""
+        return self._loop.run(self._stage.stats(round_trips=round_trips))
+
     # Inside
 
     def _begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
@@ -356,6 +360,10 @@ class _Stage:
         )
         self.battles = self._make_battles(registry, opening, slots, timeout=timeout)
         self._battles = self.battles
+
+    async def stats(self, *, round_trips: bool) -> dict[str, Any]:
+        assert self._registry is not None
+        return self._registry.stats(round_trips=round_trips)
 
     async def close(self) -> None:
         if self._battles is not None:

@@ -1,4 +1,4 @@
-"""Environment i with seed s plays the same battles, whatever else there is and however it is asked."""
+"""Environment i with seed s plays the same battles, whatever else there is and who asks."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from maple.env import SerialVectorEnv, VectorEnv
 
 from .hands import TEAM, play, step
 
+OTHER_TEAM = "]".join(TEAM.split("]")[3:])
 FORMAT = "gen9randombattle"
 SEED = 11
 ROWS = 130
@@ -104,7 +105,8 @@ def test_it_holds_for_every_opponent(settings: BridgeConfig, opponent: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("format", "teams"), [("gen9randomdoublesbattle", None), ("gen9nationaldex", [TEAM, TEAM])]
+    ("format", "teams"),
+    [("gen9randomdoublesbattle", None), ("gen9nationaldex", [TEAM, OTHER_TEAM])],
 )
 def test_it_holds_in_doubles_and_with_teams(
     settings: BridgeConfig, format: str, teams: list[str] | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -138,8 +139,8 @@ def test_actions_that_are_wrong_are_named_and_change_nothing(settings: BridgeCon
 
 @pytest.mark.parametrize("format", SINGLES)
 def test_every_generation_is_played_to_its_ends(settings: BridgeConfig, format: str) -> None:
-    with make(settings, format, num_envs=4) as env:
-        ends = play_to_ends(env, 4)
+    with make(settings, format, num_envs=3) as env:
+        ends = play_to_ends(env, 3)
     assert not any(end["truncated"] for end in ends)
     assert {end["reason"] for end in ends} <= {"win", "tie"}
 
@@ -220,16 +221,16 @@ def test_what_was_not_received_cannot_be_sent(settings: BridgeConfig) -> None:
 def test_node_works_on_what_was_sent_while_nobody_waits(settings: BridgeConfig) -> None:
     with make(settings, num_envs=4) as env:
         env.async_reset()
-        (node,) = controllers()
         observation, *_, info = env.recv()
-        traffic = env._stage.registry._pool.alive()[0].traffic
-        written = traffic.bytes_out
-        before = node.cpu_times().user
+        registry = env._stage._registry
+        assert registry is not None
+        (controller,) = registry._ready()
+        assert controller._transport is not None
+        channel = controller._transport.get_extra_info("socket").fileno()
+        assert select.select([channel], [], [], 0)[0] == []
         env.send(choose(observation), info["env_id"])
-        assert traffic.bytes_out > written, "the commands left before `send` returned"
-        while node.cpu_times().user == before:
-            # Nothing of this process runs but this look at the other one.
-            os.sched_yield()
+        # Nothing of ours runs from here on, and yet there is an answer.
+        assert select.select([channel], [], [], 30)[0] == [channel]
         assert len(env.recv()[4]["env_id"]) == 4
 
 
@@ -269,7 +270,7 @@ def test_receive_hands_out_only_those_that_must_decide(settings: BridgeConfig) -
 def test_receive_returns_fewer_where_no_others_will_have_to_decide(settings: BridgeConfig) -> None:
     with make(settings, num_envs=2, opponent="self", batch_size=4) as env:
         env.async_reset()
-        sizes = set()
+        sizes: set[int] = set()
         while sizes != {2, 3, 4}:
             observation, *_, info = env.recv()
             sizes.add(len(info["env_id"]))
@@ -455,7 +456,7 @@ async def test_it_works_where_an_event_loop_runs_already(settings: BridgeConfig)
             observation, *_ = env.step(choose(observation))
         await asyncio.sleep(0)
         with pytest.raises(IllegalAction):
-            env.step(np.array([25, 25]) % env.single_action_space.n - 26)
+            env.step(np.array([-1, 99]))
     assert {thread.name for thread in threading.enumerate()} == before
 
 
@@ -490,23 +491,23 @@ def test_a_forked_process_cannot_use_it_and_does_not_end_it(settings: BridgeConf
 def test_hundreds_of_battles_leave_neither_rooms_nor_tasks(settings: BridgeConfig) -> None:
     with make(settings, QUICK, num_envs=16, seed=3) as env:
         observation, _ = env.reset()
-        ends, readings = 0, []
-        while ends < 160:
+        ends = 0
+        readings: list[dict[str, int]] = []
+        while ends < 120:
             observation, _, terminated, truncated, _ = env.step(choose(observation))
             assert not truncated.any()
             ends += int(terminated.sum())
-            if len(readings) < ends // 40:
+            if len(readings) < ends // 30:
                 gc.collect()
-                readings.append(env._loop.run(_census(env)))
-    rooms = {reading["rooms"] for reading in readings}
-    assert max(rooms) <= 2 * 16
+                rooms = env.stats(round_trips=False)["pool"]["rooms"]
+                readings.append({"rooms": rooms} | env._loop.run(_census()))
+    assert max(reading["rooms"] for reading in readings) <= 2 * 16
     assert max(reading["tasks"] for reading in readings) <= 16 + 10
     assert readings[-1]["objects"] < readings[0]["objects"] * 1.2
 
 
-async def _census(env: VectorEnv) -> dict[str, int]:
+async def _census() -> dict[str, int]:
     return {
-        "rooms": env._stage.registry.stats(round_trips=False)["pool"]["rooms"],
         "tasks": len(asyncio.all_tasks()),
         "objects": len(gc.get_objects()),
     }
