@@ -14,7 +14,13 @@ import pytest
 import pytest_asyncio
 
 from bridge import BattleRoom, BridgeConfig, ControllerRegistry, Player, Result, Update, View
-from bridge.errors import BattleRejected, ChoiceRejected, InstallationFailed, StaleChoice
+from bridge.errors import (
+    BattlePoisoned,
+    BattleRejected,
+    ChoiceRejected,
+    InstallationFailed,
+    StaleChoice,
+)
 from bridge.journal import Journal, Move, SideId
 from bridge.observation import load_spec, spec_hash, spec_path
 from bridge.wire import News
@@ -34,6 +40,7 @@ TRAPPERS = "]".join(
     for name in ("Dugtrio", "Diglett", "Trapinch")
 )
 TRAPS = "gen9customgame"
+BLIND = Path(__file__).parents[1] / "adversity" / "faults" / "blind.js"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", name="registry")
@@ -488,6 +495,22 @@ async def test_a_journal_brings_its_view_along(registry: ControllerRegistry) -> 
             assert (await update_of(resumed, "p1")).request is not None
             assert (await update_of(resumed, "p2")).observation == fresh.observation
         assert Journal.from_input_log(room.journal.input_log()).view == (View(), View())
+
+
+async def test_what_cannot_be_observed_breaks_its_own_battle_and_no_other(
+    settings: BridgeConfig,
+) -> None:
+    breakable = settings.replace(node_arguments=("--require", str(BLIND)))
+    async with ControllerRegistry(breakable) as registry:
+        neighbour = await open_room(registry, FORMAT, View())
+        room = await open_room(registry, FORMAT, OBSERVATION)
+        with pytest.raises(BattlePoisoned, match="blinded by a test") as poisoned:
+            await room.play("move 1", "move 1")
+        assert poisoned.value.input_log is not None
+        assert poisoned.value.input_log.read_text().endswith(">p1 move 1\n>p2 move 1\n")
+        await neighbour.play("move 1", "move 1")
+        await neighbour.close()
+        assert registry.stats()["counters"]["deaths"] == 0
 
 
 # What both ends read
