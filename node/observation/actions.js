@@ -42,8 +42,8 @@ const PHASES = { wait: 0, move: 1, switch: 2, preview: 3 };
 class Decision {
   /**
    * @param {Uint8Array} bytes of an observation
-   * @param {{slots: number, asked: number, states: number, stateFields: number, switches: number, moves: number, mask: number,
-   *   maskBytes: number}} at where in it
+   * @param {{slots: number, asked: number, states: number, stateFields: number, switches: number, moves: number,
+   *   mask: number, maskBytes: number}} at where in it
    */
   constructor(bytes, at) {
     this.bytes = bytes;

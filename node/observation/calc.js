@@ -4,7 +4,7 @@
  * a side does not know of its opponent is taken as usual: neutral nature, 31 IVs, 84 EVs, the species' first ability.
  */
 
-const { NONE, UNKNOWN, spec } = require('./numbers');
+const { NONE, UNKNOWN, names, spec } = require('./numbers');
 
 /**
  * @typedef {typeof import('@smogon/calc')} Library
@@ -33,7 +33,12 @@ const WEATHERS = {
   deltastream: 'Strong Winds',
 };
 /** @type {any} */
-const TERRAINS = { electricterrain: 'Electric', grassyterrain: 'Grassy', mistyterrain: 'Misty', psychicterrain: 'Psychic' };
+const TERRAINS = {
+  electricterrain: 'Electric',
+  grassyterrain: 'Grassy',
+  mistyterrain: 'Misty',
+  psychicterrain: 'Psychic',
+};
 
 let load = () => /** @type {Library} */ (require('@smogon/calc'));
 /** @type {Library | null} */
@@ -48,19 +53,9 @@ function calculateWith(how) {
   library = null;
 }
 
-/** @param {string} group @param {string} block */
-function namesOf(group, block) {
-  const found = spec.layouts.singles.blocks.find((one) => one.group === group && one.name === block);
-  return found ? found.fields.map((field) => field.name) : [];
-}
-
-const CONDITIONS = namesOf('sides', 'conditions');
-const VOLATILES = namesOf('actives', 'volatiles');
-const FIELDS = namesOf('field', 'state').slice(4);
-const HAZARDS = CONDITIONS.indexOf('reflect');
-const DYNAMAX = VOLATILES.indexOf('dynamax');
-const HELPING_HAND = VOLATILES.indexOf('helpinghand');
-const TRANSFORM = VOLATILES.indexOf('transform');
+const { fields: FIELDS, screens: SCREENS } = names.lists;
+const HELPING_HAND = names.lists.volatiles.indexOf('helpinghand');
+const { dynamax: DYNAMAX, transform: TRANSFORM } = names.volatiles;
 
 /**
  * @param {import('./encoder').Encoder} encoder
@@ -112,7 +107,7 @@ function writeCalc(encoder, scene) {
  */
 function fieldOf({ tracker }, attacker, defender, slot) {
   const stands = (/** @type {string} */ name) => tracker.fields[FIELDS.indexOf(name)] >= 0;
-  const screen = (/** @type {string} */ name) => defender.conditions.screens[CONDITIONS.indexOf(name) - HAZARDS] >= 0;
+  const screen = (/** @type {string} */ name) => defender.conditions.screens[SCREENS.indexOf(name)] >= 0;
   return {
     gameType: tracker.game === 'doubles' ? 'Doubles' : 'Singles',
     weather: WEATHERS[spec.classes.weathers[tracker.weather]],
@@ -144,7 +139,8 @@ function ownFighter(gen, Pokemon, place, member) {
     ...common(gen, place, member.level, member.ability, member.item, member.status),
     teraType: member.terastallized ? spec.classes.types[member.teraType] : undefined,
   };
-  const fighter = make(gen, Pokemon, species, { ...options, overrides: overridesOf(gen.num, member, isDisguised ? null : place) });
+  const overrides = overridesOf(gen.num, member, isDisguised ? null : place);
+  const fighter = make(gen, Pokemon, species, { ...options, overrides });
   if (fighter) fighter.originalCurHP = Math.max(1, Math.round((member.hp / 255) * fighter.rawStats.hp));
   return fighter;
 }

@@ -7,7 +7,8 @@
 const { Decision } = require('./actions');
 const { writeCalc } = require('./calc');
 const { estimate, stabOf, typesOf } = require('./damage');
-const { NONE, UNKNOWN, asLogged, spec } = require('./numbers');
+const { NONE, UNKNOWN, asLogged, names, spec } = require('./numbers');
+const { blockOf } = require('./spec');
 
 /**
  * @typedef {import('./spec').Layout} Layout
@@ -24,25 +25,7 @@ const { NONE, UNKNOWN, asLogged, spec } = require('./numbers');
 const TEAM = spec.team;
 const MOVES = spec.moves;
 const PP = 9;
-const TRANSFORM = volatileNumber('transform');
-const TYPE_CHANGE = volatileNumber('typechange');
-
-/** @param {string} name */
-function volatileNumber(name) {
-  const block = find(spec.layouts.singles, 'actives', 'volatiles');
-  return block.fields.findIndex((field) => field.name === name);
-}
-
-/**
- * @param {Layout} layout
- * @param {string} group
- * @param {string} name
- */
-function find(layout, group, name) {
-  const block = layout.blocks.find((one) => one.group === group && one.name === name);
-  if (!block) throw new Error(`the spec has no block ${group}.${name}`);
-  return block;
-}
+const { transform: TRANSFORM, typechange: TYPE_CHANGE } = names.volatiles;
 
 class Encoder {
   /**
@@ -56,7 +39,7 @@ class Encoder {
     this.buffer = Buffer.alloc(optional ? layout.bytes_with_all : layout.bytes);
     /** All wide numbers come before all bytes. */
     this.wide = new Uint16Array(this.buffer.buffer, this.buffer.byteOffset, this.buffer.length >> 1);
-    const at = (/** @type {string} */ group, /** @type {string} */ name) => find(layout, group, name).offset;
+    const at = (/** @type {string} */ group, /** @type {string} */ name) => blockOf(layout, group, name).offset;
     const wideAt = (/** @type {string} */ group, /** @type {string} */ name) => at(group, name) / 2;
     this.at = {
       ownWho: wideAt('own_team', 'who'),
@@ -81,18 +64,18 @@ class Encoder {
       foeCalc: at('calc', 'opponent'),
     };
     this.width = {
-      condition: find(layout, 'own_team', 'condition').fields.length,
-      active: find(layout, 'actives', 'state').fields.length,
-      volatiles: find(layout, 'actives', 'volatiles').fields.length,
-      conditions: find(layout, 'sides', 'conditions').fields.length,
-      sides: find(layout, 'sides', 'state').fields.length,
+      condition: blockOf(layout, 'own_team', 'condition').fields.length,
+      active: blockOf(layout, 'actives', 'state').fields.length,
+      volatiles: blockOf(layout, 'actives', 'volatiles').fields.length,
+      conditions: blockOf(layout, 'sides', 'conditions').fields.length,
+      sides: blockOf(layout, 'sides', 'state').fields.length,
     };
-    const mask = find(layout, 'decision', 'mask');
+    const mask = blockOf(layout, 'decision', 'mask');
     this.decision = new Decision(this.buffer, {
       slots: layout.slots,
       asked: at('decision', 'asked'),
       states: at('decision', 'slots'),
-      stateFields: find(layout, 'decision', 'slots').fields.length,
+      stateFields: blockOf(layout, 'decision', 'slots').fields.length,
       switches: at('decision', 'switches'),
       moves: at('decision', 'moves'),
       mask: mask.offset,

@@ -1,6 +1,8 @@
 'use strict';
 /** What the words of the protocol stand for: ids of tables and numbers of classes. Each word is looked up once. */
 
+const { blockOf } = require('./spec');
+
 /**
  * @typedef {import('./spec').Spec} Spec
  * @typedef {import('./spec').TableName} TableName
@@ -148,12 +150,8 @@ function numbered(names) {
 
 /** @param {Spec} spec */
 function listsOf(spec) {
-  const { blocks } = spec.layouts.singles;
-  const fields = (/** @type {string} */ group, /** @type {string} */ name) => {
-    const block = blocks.find((one) => one.group === group && one.name === name);
-    if (!block) throw new Error(`the spec has no ${group}/${name}`);
-    return block.fields.map((field) => field.name);
-  };
+  const fields = (/** @type {string} */ group, /** @type {string} */ name) =>
+    blockOf(spec.layouts.singles, group, name).fields.map((field) => field.name);
   const conditions = fields('sides', 'conditions');
   const screens = conditions.indexOf('reflect');
   return {

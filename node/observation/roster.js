@@ -4,12 +4,12 @@
  * PP of their moves. Requests only list the PP of Pokémon that choose a move; in between, the log is counted.
  */
 
-const { abilityNumber, asLogged, classNumbers, itemNumber, moveNumber, readDetails, NONE } = require('./numbers');
+const { hpOf, statusOf } = require('./lines');
+const { NONE, abilityNumber, asLogged, itemNumber, moveNumber, names, readDetails } = require('./numbers');
 
 /** @typedef {import('./tracker').Tracker} Tracker */
 
-const STATUSES = classNumbers('statuses');
-const TYPES = classNumbers('types');
+const { statuses: STATUSES, types: TYPES } = names;
 const HEALTHY = /** @type {number} */ (STATUSES.get('none'));
 const FAINTED = /** @type {number} */ (STATUSES.get('fnt'));
 const STATS = /** @type {const} */ (['atk', 'def', 'spa', 'spd', 'spe']);
@@ -100,12 +100,10 @@ class Member {
       this.status = FAINTED;
       return;
     }
-    const space = condition.indexOf(' ', slash);
-    const now = Number(condition.slice(0, slash));
-    const most = Number(space < 0 ? condition.slice(slash + 1) : condition.slice(slash + 1, space));
-    this.stats[0] = most;
-    this.hp = now > 0 ? Math.max(1, Math.round((255 * now) / most)) : 0;
-    this.status = space < 0 ? HEALTHY : (STATUSES.get(condition.slice(space + 1)) ?? 0);
+    const status = statusOf(condition);
+    this.stats[0] = parseInt(condition.slice(slash + 1), 10);
+    this.hp = hpOf(condition);
+    this.status = status ? (STATUSES.get(status) ?? 0) : HEALTHY;
   }
 
   /** @param {string[]} names */

@@ -59,4 +59,16 @@ function parseTables(spec, name) {
   return JSON.parse(text);
 }
 
-module.exports = { SPEC, TABLES, fingerprint, readSpec, readTables };
+/**
+ * @param {Layout} layout
+ * @param {string} group
+ * @param {string} name
+ * @returns {Block}
+ */
+function blockOf(layout, group, name) {
+  const block = layout.blocks.find((one) => one.group === group && one.name === name);
+  if (!block) throw new Error(`the spec has no block ${group}.${name}`);
+  return block;
+}
+
+module.exports = { SPEC, TABLES, blockOf, fingerprint, readSpec, readTables };
