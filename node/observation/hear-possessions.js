@@ -14,6 +14,8 @@ const { UNKNOWN } = require('./tracked-pokemon');
 
 /** By these an item changes hands: whom a line says it is from has it no more. */
 const THEFTS = ['bestow', 'covet', 'magician', 'pickpocket', 'thief'];
+/** By these items change hands, and may be used up before the log says whose they are. */
+const SWAPS = ['switcheroo', 'trick'];
 /** By these an ability is copied: whom a line says it is from has it too. */
 const COPIES = ['doodle', 'entrainment', 'powerofalchemy', 'receiver', 'roleplay', 'trace'];
 
@@ -83,13 +85,10 @@ function hearItem(tracker, line) {
   const of = line.of;
   const isFrisk = from?.id === 'frisk';
   const pokemon = tracker.pokemon(line.part(1)) ?? (isFrisk ? onlyFoe(tracker, of) : null);
-  if (pokemon) {
-    pokemon.item = item;
-    pokemon.lost = UNKNOWN;
-  }
+  pokemon?.gets(item, from && SWAPS.includes(from.id) ? tracker.actions : -1);
   if (!from) return;
   if (from.kind === 'ability') showAbility(tracker, isFrisk ? of : line.part(1), from.ability);
-  if (of && THEFTS.includes(from.id)) tracker.pokemon(of)?.loses(item);
+  if (of && THEFTS.includes(from.id)) tracker.pokemon(of)?.loses(item, tracker.actions);
 }
 
 /**
@@ -104,7 +103,7 @@ function onlyFoe(tracker, ident) {
 
 /** @type {Hear} */
 function hearItemEnd(tracker, line) {
-  tracker.pokemon(line.part(1))?.loses(tracker.names.look('items', line.part(2)));
+  tracker.pokemon(line.part(1))?.loses(tracker.names.look('items', line.part(2)), tracker.actions);
 }
 
 /** @type {Hear} */
@@ -173,11 +172,8 @@ function hearContagion(tracker, line) {
 /** @type {Hear} */
 function hearSymbiosis(tracker, line) {
   const item = tracker.names.look('items', line.part(3));
-  const receiver = tracker.pokemon(line.of);
-  tracker.pokemon(line.part(1))?.loses(item);
-  if (!receiver) return;
-  receiver.item = item;
-  receiver.lost = UNKNOWN;
+  tracker.pokemon(line.part(1))?.loses(item, tracker.actions);
+  tracker.pokemon(line.of)?.gets(item, -1);
 }
 
 /** @type {[string, Hear][]} */

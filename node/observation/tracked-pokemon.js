@@ -31,6 +31,8 @@ class TrackedPokemon {
     this.item = generation < 2 ? NONE : UNKNOWN;
     /** The item that it has lost, so that its last words are not taken for a new one. */
     this.lost = UNKNOWN;
+    /** The move, by its number in the battle, in which it has lost it. */
+    this.lostIn = 0;
     this.teraType = (generation === 9 ? types.get('unknown') : types.get('none')) ?? UNKNOWN;
     this.terastallized = 0;
     this.revealed = 0;
@@ -73,10 +75,25 @@ class TrackedPokemon {
     this.lost = UNKNOWN;
   }
 
-  /** @param {number} item that it holds no more */
-  loses(item) {
+  /**
+   * @param {number} item that it is given
+   * @param {number} action the move that does so, by its number
+   */
+  gets(item, action) {
+    // It may have been used up by the time that the log says so.
+    if (this.item === NONE && this.lost === item && this.lostIn === action) return;
+    this.item = item;
+    this.lost = UNKNOWN;
+  }
+
+  /**
+   * @param {number} item that it holds no more
+   * @param {number} action
+   */
+  loses(item, action) {
     this.item = NONE;
     this.lost = item;
+    this.lostIn = action;
   }
 
   /** @param {number} status */

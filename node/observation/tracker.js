@@ -47,6 +47,8 @@ class Tracker {
     this.fields = new Int16Array(this.names.lists.fields.length).fill(-1);
     /** @type {Record<SideId, TrackedSide>} */
     this.sides = { p1: new TrackedSide(this.names), p2: new TrackedSide(this.names) };
+    /** How many moves there were. */
+    this.actions = 0;
     /** Who used a move last, and where it was aimed at. @type {Slot | null} */
     this.mover = null;
     /** @type {Slot | null} */
