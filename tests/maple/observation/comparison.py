@@ -45,6 +45,14 @@ class Comparison:
     excused: Counter[str] = field(default_factory=Counter)
     unexplained: list[str] = field(default_factory=list)
 
+    def __iadd__(self, other: Comparison) -> Comparison:
+        self.battles += other.battles
+        self.decisions += other.decisions
+        self.numbers += other.numbers
+        self.excused += other.excused
+        self.unexplained += other.unexplained
+        return self
+
 
 Excuse = Callable[[Difference], str | None]
 """The name of the exception that a difference falls under, if any."""

@@ -93,6 +93,26 @@ def _of_transformed(difference: Difference) -> bool:
     return pokemon.transformed
 
 
+def _is_stellar(difference: Difference) -> bool:
+    """Whether a number follows from the types of one that has terastallized into Stellar."""
+    side = difference.side
+    match difference.block:
+        case "actives.state":
+            who = [_subject(difference)] if difference.field.startswith("type") else []
+        case "damage.own":
+            own = side.team[difference.entry // side.slots // 4]
+            who = [own, side.opponent_actives[difference.entry % side.slots]]
+        case "damage.opponent":
+            who = [side.opponent_actives[difference.entry // 24], side.team[difference.entry % 6]]
+        case _:
+            who = []
+    return any(
+        pokemon.is_terastallized and pokemon.tera_type is PokemonType.STELLAR
+        for pokemon in who
+        if pokemon is not None
+    )
+
+
 def _is_of_impostor(difference: Difference) -> bool:
     """Whether a number is about one that stood in the shape of another, or had its shape taken."""
     side = difference.side
@@ -111,8 +131,12 @@ def _is_disguised(side: PokeEnvSide) -> bool:
     return any(pokemon.base_ability == "illusion" for pokemon in side.team)
 
 
-def _count_pressure(team: list[Pokemon]) -> int:
-    return sum("pressure" in (pokemon.ability, pokemon.base_ability) for pokemon in team)
+def _is_pressed(difference: Difference) -> bool:
+    """Whether the PP of a move may have been taken by Pressure."""
+    battle = difference.side.battle
+    is_own = difference.block.startswith("own")
+    foes = battle.opponent_role if is_own else battle.player_role
+    return difference.field == "pp" and foes in difference.side.pressing
 
 
 def _asked(difference: Difference) -> dict[str, Any]:
@@ -185,22 +209,12 @@ EXCEPTIONS: Final = (
     Exemption(
         "poke-env counts the Pressure of Pokémon that have not shown it, as it knows its own",
         lambda each: (
-            each.block == "opponent_moves.state"
-            and each.ours > each.theirs
-            and _count_pressure(each.side.team) > 0
+            _is_pressed(each) and each.block == "opponent_moves.state" and each.ours > each.theirs
         ),
     ),
     Exemption(
-        "poke-env counts the Pressure of one foe where a move is aimed at two",
-        lambda each: (
-            each.field == "pp"
-            and each.ours < each.theirs
-            and each.side.slots == 2
-            and _count_pressure(
-                each.side.team if each.block.startswith("opponent") else each.side.opponent_team
-            )
-            > 1
-        ),
+        "poke-env counts the Pressure of one foe, whoever a move is aimed at, and at how many",
+        lambda each: _is_pressed(each) and each.side.slots == 2,
     ),
     Exemption(
         "poke-env counts every turn of Rollout, which is paid for once, in generation 2",
@@ -264,6 +278,10 @@ EXCEPTIONS: Final = (
         ),
     ),
     Exemption(
+        "poke-env has the type Stellar in place of those that a Pokémon keeps when it takes it",
+        _is_stellar,
+    ),
+    Exemption(
         "poke-env counts bad poison anew when a Pokémon leaves the field, we when it comes back",
         lambda each: (
             each.field == "status_turns"
@@ -320,7 +338,8 @@ EXCEPTIONS: Final = (
             each.block == "opponent_team.condition"
             and each.field == "hp"
             and (each.ours, each.theirs) == (255, 0)
-            and not each.side.opponent_team[each.entry].revealed
+            and (pokemon := _subject(each)) is not None
+            and not pokemon.revealed
         ),
     ),
 )

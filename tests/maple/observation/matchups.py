@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.maple.observation.recorded import Matchup, Teams
 
-__all__ = ["every_kind", "every_theme"]
+__all__ = ["every_kind", "every_theme", "is_plain"]
 
 GENERATIONS: Final = range(1, 10)
 # Random teams of six, as a preview has them, of which a few are picked or all are brought.
@@ -22,44 +22,47 @@ PREVIEWED: Final = (
 )
 # Generations whose doubles have teams made for singles.
 DOUBLES: Final = range(3, 9)
-THEMES: Final = (
+# Themes that poke-env can follow, and those that it cannot.
+PLAIN: Final = (
+    ("gen8customgame", "dynamax"),
+    ("gen8doublescustomgame", "dynamax"),
+    ("gen6doublescustomgame", "megas"),
+    ("gen9customgame", "tera"),
+    ("gen9doublescustomgame", "tera"),
+    ("gen9customgame", "revival"),
+    ("gen9doublescustomgame", "revival"),
+    ("gen9customgame", "passing"),
+    ("gen5customgame", "carried"),
+    ("gen9doublescustomgame", "pledges"),
+    ("gen9doublescustomgame", "weather"),
+    ("gen9doublescustomgame", "turns"),
+)
+HARD: Final = (
     ("gen9customgame", "illusion"),
     ("gen9doublescustomgame", "illusion"),
     ("gen9customgame", "transform"),
     ("gen4customgame", "transform"),
     ("gen1customgame", "transform"),
-    ("gen8customgame", "dynamax"),
-    ("gen8doublescustomgame", "dynamax"),
     ("gen7customgame", "zmoves"),
     ("gen7doublescustomgame", "zmoves"),
-    ("gen6doublescustomgame", "megas"),
     ("gen7customgame", "megas"),
     ("gen7customgame", "ultra"),
-    ("gen9customgame", "tera"),
-    ("gen9doublescustomgame", "tera"),
-    ("gen9customgame", "revival"),
-    ("gen9doublescustomgame", "revival"),
     ("gen9customgame", "gas"),
     ("gen9customgame", "rooms"),
     ("gen9doublescustomgame", "rooms"),
     ("gen2customgame", "passing"),
-    ("gen9customgame", "passing"),
     ("gen9customgame", "calling"),
     ("gen9customgame", "formes"),
     ("gen7customgame", "formes"),
     ("gen9doublescustomgame", "tatsugiri"),
     ("gen9doublescustomgame", "sharing"),
     ("gen9customgame", "delayed"),
-    ("gen5customgame", "carried"),
-    ("gen9doublescustomgame", "pledges"),
     ("gen9customgame", "items"),
     ("gen9customgame", "trapping"),
     ("gen4customgame", "trapping"),
     ("gen1customgame", "trapping"),
     ("gen9customgame", "stalling"),
     ("gen3customgame", "stalling"),
-    ("gen9doublescustomgame", "weather"),
-    ("gen9doublescustomgame", "turns"),
     ("gen2customgame", "beams"),
 )
 # Legal in Nintendo's doubles and in the singles of Smogon.
@@ -148,10 +151,15 @@ def every_kind(each: int, first_seed: int = 0) -> list[Matchup]:
     ]
 
 
-def every_theme(each: int, first_seed: int = 0) -> list[Matchup]:
-    """Battles about the rarer mechanics."""
+def every_theme(each: int, first_seed: int = 0, *, only_plain: bool = False) -> list[Matchup]:
+    """Battles about the rarer mechanics, all of them or those that poke-env can follow."""
     return [
         Matchup(battle_format, seed, theme)
-        for battle_format, theme in THEMES
+        for battle_format, theme in (PLAIN if only_plain else PLAIN + HARD)
         for seed in range(first_seed, first_seed + each)
     ]
+
+
+def is_plain(matchup: Matchup) -> bool:
+    """Whether poke-env can follow the battle."""
+    return (matchup.format, matchup.teams) not in HARD

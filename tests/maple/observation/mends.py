@@ -103,6 +103,13 @@ def learn_healing_ability(side: PokeEnvSide, words: list[str]) -> None:
         _show_ability(side, words[2], words[-1].partition("ability: ")[2])
 
 
+def restore_pp(side: PokeEnvSide, words: list[str]) -> None:
+    """Lunar Dance gives back PP too."""
+    if words[-1] == "[from] move: Lunar Dance" and side.generation > 4:
+        for move in side.pokemon(words[2]).moves.values():
+            move._current_pp = move.max_pp
+
+
 def learn_changed_ability(side: PokeEnvSide, words: list[str]) -> None:
     """An ability that takes the place of another: poke-env does not learn the other one."""
     if len(words) > 5 and words[4] not in ("", "boost") and not words[4].startswith("["):
@@ -199,9 +206,9 @@ def _show_ability(side: PokeEnvSide, owner: str, ability: str) -> None:
 
 
 def learn_stone(side: PokeEnvSide, words: list[str]) -> None:
-    """Who mega evolves holds a stone, which poke-env does not learn."""
-    if words[4]:
-        side.pokemon(words[2]).item = words[4]
+    """Who takes a mega, primal or ultra forme holds what does it, which poke-env does not learn."""
+    if words[-1]:
+        side.pokemon(words[2]).item = words[-1]
 
 
 def count_poison_of_residents(side: PokeEnvSide, words: list[str]) -> None:
@@ -244,6 +251,12 @@ def read_terastallization(side: PokeEnvSide, words: list[str]) -> None:
         side.pokemon(words[2])._terastallized = ", tera:" in words[3]
 
 
+def stop_in_confusion(side: PokeEnvSide, words: list[str]) -> None:
+    """Who hurts itself in its confusion does not move: poke-env still has its move prepared."""
+    if words[-1] == "[from] confusion":
+        forget_what_it_was_about_to_do(side, words)
+
+
 def end_terastallization(side: PokeEnvSide, words: list[str]) -> None:
     """Who faints is not terastallized any more."""
     side.pokemon(words[2])._terastallized = False
@@ -267,10 +280,12 @@ def _end(pokemon: Pokemon, effects: Iterable[str]) -> None:
 
 MENDS: Final[dict[str, tuple[Mend, ...]]] = {
     "-ability": (learn_copied_ability, learn_changed_ability),
-    "-heal": (learn_healing_ability,),
+    "-heal": (learn_healing_ability, restore_pp),
     "-activate": (learn_ability, learn_lost_ability, learn_item, learn_move),
     "-curestatus": (learn_ability,),
     "-mega": (learn_stone,),
+    "-primal": (learn_stone,),
+    "-burst": (learn_stone,),
     "-start": (learn_ability, count_perishing_down),
     "-weather": (learn_ability,),
     "-fieldstart": (learn_ability,),
@@ -282,7 +297,7 @@ MENDS: Final[dict[str, tuple[Mend, ...]]] = {
     "-boost": (learn_ability,),
     "-setboost": (learn_ability,),
     "-sethp": (learn_ability,),
-    "-damage": (learn_ability,),
+    "-damage": (learn_ability, stop_in_confusion),
     "-item": (learn_ability, believe_item),
     "-status": (count_sleep_anew, learn_item_of_status, learn_ability),
     "move": (

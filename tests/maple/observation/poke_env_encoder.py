@@ -248,12 +248,11 @@ class _Encoder:
     def _own_move(self, pokemon: Pokemon, move: Move) -> dict[str, int]:
         asked = self.side.asked_of(pokemon)
         listed = [each["id"] for each in asked["moves"]] if asked else []
-        available = {each.id for each in self._available_moves(pokemon)}
         is_listed = any(each == _request_id(move) for each in listed) and len(listed) > 1
         seen = self._as_seen(pokemon)
         return {
             "pp": _portion(move.current_pp, move.max_pp),
-            "disabled": int(is_listed and move.id not in available and not pokemon.fainted),
+            "disabled": int(is_listed and self._is_disabled(pokemon, move)),
             "revealed": int(
                 seen is not None and _request_id(move) in map(_request_id, _base_moves(seen))
             ),
@@ -264,12 +263,15 @@ class _Encoder:
         seen: dict[str, Pokemon] = self.other.battle._opponent_team
         return seen.get(f"{self.battle.player_role}: {pokemon.name}")
 
-    def _available_moves(self, pokemon: Pokemon) -> list[Move]:
+    def _is_disabled(self, pokemon: Pokemon, move: Move) -> bool:
+        """Whether it is not among those that may be chosen; who has fainted is only listed."""
         moves: Any = self.battle.available_moves
-        if self.slots == 1:
-            moves = [moves]
-        places = zip(self.side.own_actives, moves, strict=True)
-        return [move for active, each in places if active is pokemon for move in each]
+        places = zip(self.side.own_actives, moves if self.slots == 2 else [moves], strict=True)
+        available = [rest for active, rest in places if active is pokemon]
+        if available:
+            return all(move.id != each.id for each in available[0])
+        listed = (self.side.asked_of(pokemon) or {}).get("moves", ())
+        return any(each["id"] == _request_id(move) and each["disabled"] for each in listed)
 
     def _write_opponent_moves(self) -> None:
         team = self.side.opponent_team
@@ -430,7 +432,7 @@ class _Encoder:
     def _positions(self, pokemon: Pokemon | None) -> Iterator[tuple[int, int]]:
         """Which of a Pokémon's moves stands where in the request."""
         asked = self.side.asked_of(pokemon) if pokemon else None
-        if pokemon is None or asked is None or self.battle._wait:
+        if pokemon is None or asked is None or Effect.COMMANDER in pokemon.effects:
             return
         known = [_request_id(move) for move in _moves_of(pokemon)]
         listed = [each["id"] for each in asked["moves"]]

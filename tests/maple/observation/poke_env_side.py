@@ -36,6 +36,8 @@ class PokeEnvSide:
         """Who has come in after the end of the turn."""
         self.impostors: set[Pokemon] = set()
         """Who has turned out to be another one, and who was that."""
+        self.pressing: set[str] = set()
+        """Sides that have had a Pokémon with Pressure on the field when somebody moved."""
         self.was_preparing = False
         """Whether who moves had prepared for that."""
         self.formes: dict[Pokemon, str] = {}
@@ -101,6 +103,7 @@ class PokeEnvSide:
                 pokemon = self.pokemon(words[2])
                 self.sleep[pokemon] = pokemon.status_counter
                 self.was_preparing = pokemon.preparing
+                self._note_pressure()
                 self.stopped.discard(pokemon)
             case "switch" | "drag":
                 leaving = self._at(words[2])
@@ -111,6 +114,8 @@ class PokeEnvSide:
                 pokemon = self.pokemon(words[2])
                 self.formes.setdefault(pokemon, self.species_of(pokemon))
             case "cant":
+                self.stopped.add(self.pokemon(words[2]))
+            case "-damage" if words[-1] == "[from] confusion":
                 self.stopped.add(self.pokemon(words[2]))
             case "replace":
                 self.impostors.update(self._at(words[2]))
@@ -130,6 +135,12 @@ class PokeEnvSide:
                     self.passed.add(pokemon)
             case "replace":
                 self.impostors.update(self._at(words[2]))
+
+    def _note_pressure(self) -> None:
+        roles = (self.battle.player_role, self.battle.opponent_role)
+        for role, places in zip(roles, (self.own_actives, self.opponent_actives), strict=True):
+            if any(each is not None and each.ability == "pressure" for each in places):
+                self.pressing.add(role)
 
     def pokemon(self, ident: str) -> Pokemon:
         pokemon: Pokemon = self.battle.get_pokemon(ident)

@@ -1,0 +1,325 @@
+"""The rows that train: what they play, what they count, and how they are shown."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from poke_env import AccountConfiguration
+from poke_env.battle import AbstractBattle, Battle
+from poke_env.player import BattleOrder, RandomPlayer
+from rich.console import Console
+
+from bridge.benchmarks.child import Child, RowFailed
+from bridge.benchmarks.rows import QUICK, Plan, RowSpec
+from bridge.benchmarks.rows import ROWS as BRIDGE_ROWS
+from bridge.benchmarks.run import Outcome, run
+from bridge.benchmarks.sample import Sample
+from bridge.poke_env import local_server
+from bridge.runtime import Runtime, find_runtime
+from maple.benchmarks import embedding
+from maple.benchmarks.curve import CURVE, curve_row, curve_table, draw_curve
+from maple.benchmarks.rows import OPEN_ROOMS, ROWS, SinglesEnvs, rooms_row
+from maple.benchmarks.targets import TARGETS
+
+ROOT = Path(__file__).parents[2]
+MACHINE = {"cores": 2, "cpu": "a processor"}
+TINY = Plan(
+    repeats=2,
+    fine_repeats=2,
+    battles=3,
+    fine_battles=3,
+    slow_battles=2,
+    warmup=1,
+    lead_in=1,
+    seconds=0.3,
+    simulator_processes=(1,),
+    concurrencies=(2,),
+    search_battles=1,
+    search_rounds=1,
+    resets=50,
+    env_battles=1,
+    env_counts=(3,),
+    simulator_repeats=2,
+    simulator_battles=2,
+    simulator_warmup=1,
+    cold_samples=2,
+    pool=1,
+)
+
+
+def sample(**changes: Any) -> Sample:
+    figures = {
+        "battles": 10,
+        "decisions": 1000,
+        "turns": 500,
+        "wall": 2.0,
+        "python_cpu": 0.05,
+        "node_cpu": 0.1,
+        "python_memory": 100 * 1024,
+        "node_memory": 200 * 1024,
+    }
+    return Sample(**figures | changes)
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Runtime:
+    return find_runtime()
+
+
+def measure(names: list[str], runtime: Runtime) -> Outcome:
+    outcome = Outcome(MACHINE, TINY, {name: ROWS[name] for name in names}, TARGETS)
+    run(outcome, runtime, progress=lambda _line: None)
+    assert outcome.failures == []
+    assert outcome.samples.keys() == set(names)
+    for samples in outcome.samples.values():
+        assert len(samples) == TINY.repeats
+        assert all(min(s.decisions, s.wall, s.node_cpu, s.node_memory) > 0 for s in samples)
+    return outcome
+
+
+# Rows, at the smallest scale
+
+
+@pytest.mark.parametrize("row", ["vector_env", "vector_env_self_vanilla"])
+def test_the_vector_environment_is_measured_at_its_best_settings(
+    row: str, runtime: Runtime
+) -> None:
+    outcome = measure([row], runtime)
+    assert all(taken.python_cpu > 0 for taken in outcome.samples[row])
+    best = outcome.notes[row]
+    assert (best["pool"], best["num_envs"]) == (1, 3)
+    assert best["batches"] in (1, 2)
+
+
+def test_an_agent_in_both_seats_counts_a_battle_once(runtime: Runtime) -> None:
+    settings = {"format": "gen1randombattle", "num_envs": 2, "pool": 1}
+    command = [sys.executable, "-m", "maple.benchmarks.vector_env"]
+    for opponent, seats in (("random", 1), ("self", 2)):
+        arguments = json.dumps(settings | {"opponent": opponent})
+        with Child([*command, arguments]) as child:
+            child.read()
+            [answer] = child.order(battles=4)
+        taken = Sample(**answer)
+        assert 4 <= taken.battles <= 6
+        # Each turn has a decision of every agent, and those after a Pokémon has fainted besides.
+        assert seats * taken.turns * 0.9 < taken.decisions < seats * taken.turns * 2.5
+
+
+@pytest.mark.serial
+def test_an_environment_of_poke_env_is_measured_at_its_best_settings(runtime: Runtime) -> None:
+    row = "singles_env_showdown"
+    outcome = measure([row], runtime)
+    assert outcome.notes == {row: {"simulator_processes": 1, "times_hung": 0}}
+    for taken in outcome.samples[row]:
+        assert taken.battles == TINY.env_battles
+        assert taken.turns * 0.5 < taken.decisions < taken.turns * 2
+        assert 0 < taken.reset_wall < taken.wall
+
+
+WORKER = """
+import sys
+from pathlib import Path
+file = Path(sys.argv[1])
+lives = len(file.read_text())
+file.write_text("x" * (lives + 1))
+for line in sys.stdin:
+    if lives >= int(sys.argv[2]):
+        print(sys.argv[3], flush=True)
+"""
+
+
+@pytest.fixture
+def hanging(tmp_path: Path) -> Iterator[Callable[[int], SinglesEnvs]]:
+    """Makes workers of which the first so many never answer."""
+    file = tmp_path / "lives"
+    file.write_text("")
+    answer = json.dumps([asdict(sample())])
+    with ExitStack() as stack:
+
+        def make(times: int) -> SinglesEnvs:
+            command = [sys.executable, "-c", WORKER, str(file), str(times), answer]
+            return SinglesEnvs(lambda: stack.enter_context(Child(command)), patience=0.5)
+
+        yield make
+
+
+def test_an_environment_of_poke_env_that_hangs_is_replaced_and_counted(
+    hanging: Callable[[int], SinglesEnvs],
+) -> None:
+    envs = hanging(2)
+    assert envs.play(0) == sample()
+    assert envs.hung == 2
+    assert envs.play(0) == sample()
+    assert envs.hung == 2
+
+
+def test_an_environment_of_poke_env_that_always_hangs_fails_its_row(
+    hanging: Callable[[int], SinglesEnvs],
+) -> None:
+    with pytest.raises(RowFailed, match="hung 3 times in a row"):
+        hanging(9).play(0)
+
+
+def test_the_same_battles_are_played_with_observers_and_without(runtime: Runtime) -> None:
+    names = ["observation", "observation_off"]
+    outcome = measure(names, runtime)
+    observed, plain = (outcome.samples[name] for name in names)
+    for one, other in zip(observed, plain, strict=True):
+        assert (one.battles, one.decisions, one.turns) == (3, other.decisions, other.turns)
+    [comparison] = outcome.comparisons()
+    assert "to track and encode" in comparison.target.text
+
+
+def test_the_curve_is_measured_and_drawn(runtime: Runtime, tmp_path: Path) -> None:
+    outcome = measure([curve_row(count) for count in (1, 4)], runtime)
+    table = curve_table(outcome)
+    assert table is not None
+    assert list(table.columns[0].cells) == ["1", "4"]
+    file = tmp_path / "curve.png"
+    draw_curve(outcome, file)
+    assert file.read_bytes().startswith(b"\x89PNG")
+
+
+# What a battle of poke-env is embedded as
+
+
+def test_an_embedding_has_as_many_numbers_as_it_says_from_the_first_turn_to_the_last() -> None:
+    seen: list[npt.NDArray[np.float32]] = []
+
+    class Watcher(RandomPlayer):
+        def choose_move(self, battle: AbstractBattle) -> BattleOrder:
+            assert isinstance(battle, Battle)
+            seen.append(embedding.embed(battle))
+            return self.choose_random_move(battle)
+
+    server = local_server(pool=1, warmup_battles=0)
+    one, other = (
+        player(AccountConfiguration.generate("maple", rand=True), server_configuration=server)
+        for player in (Watcher, RandomPlayer)
+    )
+    try:
+        asyncio.run(one.battle_against(other, n_battles=2))
+    finally:
+        server.close()
+    assert len(seen) > 20
+    assert {row.shape for row in seen} == {(embedding.SIZE,)}
+    assert 900 < embedding.SIZE < 1100
+    numbers = np.array(seen)
+    assert -1 <= numbers.min() < numbers.max() <= 1
+    # Opponents are seen one after another: what is zero at first fills up.
+    shown = (numbers != 0).sum(axis=1)
+    assert shown[:5].mean() < shown.max()
+
+
+# What is compared and shown
+
+
+def test_the_rows_have_names_of_their_own() -> None:
+    assert not ROWS.keys() & BRIDGE_ROWS.keys()
+    twins = {f"{row}_vanilla" for row in ("vector_env", "vector_env_self")}
+    assert {"singles_env_showdown", "vector_env", "vector_env_self"} | twins <= ROWS.keys()
+
+
+def compared(samples: dict[str, list[Sample]]) -> dict[str, tuple[Any, bool | None]]:
+    rows = {name: RowSpec("", ROWS["vector_env"].start) for name in samples}
+    outcome = Outcome(MACHINE, QUICK, rows, TARGETS, samples=samples)
+    return {c.target.text: (c.measured.median, c.is_reached) for c in outcome.comparisons()}
+
+
+def test_the_vector_environment_is_to_be_so_many_times_faster() -> None:
+    slow, fast = [sample(wall=13.0)], [sample(wall=1.0)]
+    assert compared({"vector_env": fast, "singles_env_showdown": slow}) == {
+        "steps/s, vector_env / singles_env_showdown": (pytest.approx(13.0), True)
+    }
+    found = compared({"vector_env_self": fast, "showdown_websocket": [sample(wall=5.0)]})
+    assert found["decisions/s, vector_env_self / showdown_websocket"] == (5.0, False)
+    text = "Python CPU µs per decision, inference included, vector_env_self"
+    assert found[text] == (pytest.approx(50.0), True)
+
+
+def test_what_observing_takes_is_a_difference() -> None:
+    found = compared(
+        {"observation": [sample(node_cpu=0.15)], "observation_off": [sample(node_cpu=0.1)]}
+    )
+    assert list(found.values()) == [(pytest.approx(50.0), True)]
+
+
+def test_the_memory_of_a_room_is_that_of_many_less_that_of_one() -> None:
+    few, many = OPEN_ROOMS[0], OPEN_ROOMS[-1]
+    grown = sample(node_memory=200 * 1024 + 3 * 1024 * (many - few))
+    found = compared({rooms_row(few): [sample()], rooms_row(many): [grown]})
+    assert found == {
+        f"KiB of Python an open room that observes, of {many:,}": (0.0, None),
+        f"KiB of Node an open room that observes, of {many:,}": (pytest.approx(3.0), None),
+    }
+
+
+def curve(samples: dict[str, list[Sample]]) -> Outcome:
+    return Outcome(MACHINE, QUICK, ROWS, samples=samples)
+
+
+def test_a_curve_is_a_row_for_each_number_of_environments() -> None:
+    points = {curve_row(count): [sample(wall=1 / count)] * 3 for count in CURVE}
+    table = curve_table(curve(points))
+    console = Console(width=200, file=io.StringIO())
+    console.print(table)
+    assert isinstance(console.file, io.StringIO)
+    lines = [line.split("|")[1:-1] for line in console.file.getvalue().splitlines() if "|" in line]
+    cells = [[cell.strip() for cell in line] for line in lines]
+    assert cells[2] == ["1", "3", "1000", "1000 to 1000", "50", "100", "0"]
+    assert [row[0] for row in cells[2:]] == [str(count) for count in CURVE]
+    assert curve_table(curve({})) is None
+
+
+def test_a_curve_is_drawn_with_what_it_replaces(tmp_path: Path) -> None:
+    points = {curve_row(count): [sample(wall=1 / count)] * 3 for count in CURVE}
+    alone, beside = tmp_path / "alone.png", tmp_path / "beside.png"
+    draw_curve(curve(points), alone)
+    draw_curve(curve(points | {"showdown_websocket": [sample()]}), beside)
+    assert alone.read_bytes() != beside.read_bytes()
+    with pytest.raises(ValueError, match="no curve to draw"):
+        draw_curve(curve({}), alone)
+
+
+# The command line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--only", "rows", "--chart", "a.png"], "--chart draws the curve, which --only leaves"),
+        (["--only", "curve", "--chart", "a.svg"], "--chart draws a PNG, which a.svg is not"),
+        (["--only", "vector_envs"], "no row 'vector_envs'; there are"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: list[str], reason: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "scripts/benchmark.py", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert reason in done.stderr
+
+
+def test_importing_the_rows_imports_neither_torch_nor_poke_env() -> None:
+    program = (
+        "import sys, maple.benchmarks.rows, maple.benchmarks.targets;"
+        "sys.exit(bool({'torch', 'poke_env', 'matplotlib'} & sys.modules.keys()))"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
