@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib.util
 import json
 import sys
 
@@ -18,8 +19,9 @@ from bridge.benchmarks.rows import ROWS as BRIDGE_ROWS
 from bridge.benchmarks.run import TARGETS, Outcome, run, run_cold
 from bridge.errors import BridgeError
 from bridge.runtime import find_runtime
+from maple.benchmarks.curve import curve_table, draw_curve
 from maple.benchmarks.rows import ROWS as MAPLE_ROWS
-from maple.benchmarks.rows import TARGETS as MAPLE_TARGETS
+from maple.benchmarks.targets import TARGETS as MAPLE_TARGETS
 
 ROWS = BRIDGE_ROWS | MAPLE_ROWS
 
@@ -41,6 +43,8 @@ examples:
   scripts/benchmark.py --only limit,pool    what the bridge costs over the bare simulator
   scripts/benchmark.py --no-turbo           rows without turbo, unless they are about it
   scripts/benchmark.py --json bench.json    write rows, spreads and all samples beside the table
+  scripts/benchmark.py --only curve,singles_env_showdown,showdown_websocket --chart curve.png
+                                            draw the vector environment beside what it replaces
 """
 
 
@@ -48,6 +52,7 @@ TABLES = {
     "rows": "all of the above",
     "simulator": "the simulator by itself, vanilla beside turbo, all generations and doubles",
     "cold": "a controller from cold to its first answer, vanilla beside turbo",
+    "curve": "the vector environment by how many battles it plays at a time",
     "patches": "the simulator with the first patch of turbo, the first two, and so on",
 }
 
@@ -74,7 +79,10 @@ def main() -> int:
         print("benchmark: interrupted; this is what was measured until now", file=sys.stderr)
         status = 130
     # A file or a pipe has no width, and a table that is wrapped there cannot be quoted.
-    render(outcome, Console(width=None if sys.stdout.isatty() else 180))
+    page = Console(width=None if sys.stdout.isatty() else 180)
+    render(outcome, page)
+    if table := curve_table(outcome):
+        page.print("a policy in both seats, by number of environments", table, sep="\n")
     for failure in outcome.failures:
         status = fail(failure)
     if options.json is not None:
@@ -82,6 +90,11 @@ def main() -> int:
             options.json.write_text(json.dumps(outcome.as_data(), indent=2) + "\n", "utf-8")
         except OSError as error:
             status = fail(f"cannot write {options.json}: {error.strerror}")
+    if options.chart is not None:
+        try:
+            draw_curve(outcome, options.chart)
+        except (OSError, ImportError, ValueError) as error:
+            status = fail(f"cannot draw {options.chart}: {error}")
     return status
 
 
@@ -120,7 +133,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         type=row_names,
-        default=["rows", "simulator", "cold"],
+        default=["rows", "simulator", "cold", "curve"],
         metavar="ROW,ROW",
         help="measure these rows or tables and no others; "
         "FORMAT and FORMAT_vanilla are rows of the simulator's",
@@ -128,6 +141,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="fewer and shorter samples")
     parser.add_argument(
         "--json", type=output_file, metavar="FILE", help="write all figures as JSON"
+    )
+    parser.add_argument(
+        "--chart", type=output_file, metavar="FILE.png", help="draw the curve as a picture"
     )
     parser.add_argument(
         "--repeats",
@@ -157,7 +173,15 @@ def parse_arguments() -> argparse.Namespace:
         "--rooms", type=at_least_one, help=f"battles in flight on the pool ({FULL.rooms})"
     )
     parser.add_argument("--format", help=f"a format with random teams ({FULL.format})")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.chart is not None:
+        if "curve" not in options.only:
+            parser.error("--chart draws the curve, which --only leaves out")
+        if importlib.util.find_spec("matplotlib") is None:
+            parser.error("--chart needs matplotlib: pip install 'maple[charts]'")
+        if options.chart.suffix != ".png":
+            parser.error(f"--chart draws a PNG, which {options.chart} is not by its name")
+    return options
 
 
 def row_names(text: str) -> list[str]:

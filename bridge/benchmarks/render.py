@@ -62,19 +62,19 @@ def _explanation(outcome: Outcome) -> str:
                 f"\n{row}: the best of all settings tried is a pool of {best['pool']} and "
                 f"{best['concurrency']} battles in flight"
             )
-    row = "singles_env_showdown"
-    if (best := outcome.notes.get(row)) and (samples := outcome.samples.get(row)):
-        text += (
-            f"\n{row}: the best of all settings tried is {best['simulator_processes']} simulator "
-            f"processes; a reset takes {_median(samples, 'reset_ms', 1)} ms; it hung "
-            f"{best['hung']} times"
-        )
     if best := outcome.notes.get("showdown_websocket"):
         text += (
             f"\nshowdown_websocket: the best of all settings tried is "
             f"{best['simulator_processes']} simulator processes and {best['concurrency']} battles "
             "in flight"
         )
+    for row, best in outcome.notes.items():
+        if row not in ("poke_env_local", "poke_env_serve", "showdown_websocket"):
+            found = (f"{name.replace('_', ' ')} {value}" for name, value in best.items())
+            text += f"\n{row}: of all settings tried the best; {', '.join(found)}"
+    for row, samples in outcome.measured("rows"):
+        if any(sample.reset_wall for sample in samples):
+            text += f"\n{row}: a reset takes {_median(samples, 'reset_ms', 1)} ms"
     return text
 
 

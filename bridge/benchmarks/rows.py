@@ -33,6 +33,7 @@ __all__ = [
     "QUICK",
     "ROWS",
     "SIMULATOR_FORMATS",
+    "Bare",
     "Plan",
     "RowSpec",
     "Source",
@@ -62,7 +63,8 @@ class Plan:
     its turn cools: V8 gives back memory and drops what it has compiled, and the next battles cost
     up to thrice as much.
 
-    `env_battles` is what an environment plays in a sample, where it has one battle at a time.
+    `env_battles` is what an environment plays in a sample, where it has one battle at a time. One
+    with many is looked at for so many `seconds`; `env_counts` are the numbers of battles to try.
 
     The rows of the simulator by itself take samples of their own size, after the 400 battles that
     turbo takes to settle; they need no lead-in, since only two of them take turns. `turbo` says
@@ -83,6 +85,7 @@ class Plan:
     search_rounds: int
     resets: int
     env_battles: int
+    env_counts: tuple[int, ...]
     simulator_repeats: int
     simulator_battles: int
     simulator_warmup: int
@@ -108,6 +111,7 @@ FULL = Plan(
     search_rounds=3,
     resets=100,
     env_battles=20,
+    env_counts=(64, 256),
     simulator_repeats=11,
     simulator_battles=20,
     simulator_warmup=400,
@@ -128,6 +132,7 @@ QUICK = Plan(
     search_rounds=1,
     resets=40,
     env_battles=10,
+    env_counts=(128,),
     simulator_repeats=3,
     simulator_battles=10,
     simulator_warmup=200,

@@ -269,6 +269,7 @@ TINY = Plan(
     search_rounds=1,
     resets=50,
     env_battles=1,
+    env_counts=(2,),
     simulator_repeats=2,
     simulator_battles=2,
     simulator_warmup=1,

@@ -1,22 +1,31 @@
-"""The rows of the benchmark that train: what each one runs, and how they are to compare."""
+"""The rows of the benchmark that train: what each one runs, kept warm between its samples."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from typing import Any, NamedTuple
 
 from bridge.benchmarks.child import Child, RowFailed
-from bridge.benchmarks.rows import Plan, RowSpec, Source, fastest
-from bridge.benchmarks.run import Target
+from bridge.benchmarks.rows import Bare, Plan, RowSpec, Source, fastest
 from bridge.benchmarks.sample import Sample
 from bridge.benchmarks.showdown_server import ServerSettings, ShowdownServer
 from bridge.runtime import Runtime
+from maple.env import ObservationConfig
 
-__all__ = ["ROWS", "TARGETS"]
+from .curve import CURVE, curve_row
 
+__all__ = ["OPEN_ROOMS", "ROWS", "SinglesEnvs", "rooms_row"]
+
+OPEN_ROOMS = (1, 256, 1024)
+"""Numbers of open rooms whose memory is compared."""
+
+# So many environments and more are decided for in halves, so that Node has work meanwhile.
+_DIVIDED = 16
 _TRIES = 3
 _PATIENCE = 30.0
 _SECONDS_A_BATTLE = 5.0  # twenty times what one takes
@@ -31,28 +40,28 @@ def start_child(stack: ExitStack, module: str, arguments: dict[str, Any]) -> Chi
 
 
 class SinglesEnvs:
-    """The baseline's worker on a server, replaced when it hangs.
+    """The baseline's worker, replaced when it hangs.
 
-    Now and then, on a busy machine, an environment of poke-env waits for ever: for an answer that
-    the server has given, or has not. Its sample is then taken anew, and the hang is counted.
+    Now and then, on a busy machine, an environment of poke-env waits for ever. Its sample is then
+    taken anew, and the hang is counted.
     """
 
-    def __init__(self, server: ShowdownServer, format: str, stack: ExitStack) -> None:
-        self._where = {"url": server.websocket_url, "server_pid": server.pid, "format": format}
-        self._stack = stack
-        self._child = start_child(stack, "singles_env", self._where)
+    def __init__(self, start: Callable[[], Child], patience: float = _PATIENCE) -> None:
+        self._start = start
+        self._patience = patience
+        self._child = start()
         self.hung = 0
 
     def play(self, battles: int) -> Sample:
         for _ in range(_TRIES):
             try:
                 [answer] = self._child.order(
-                    battles=battles, patience=_PATIENCE + _SECONDS_A_BATTLE * battles
+                    battles=battles, patience=self._patience + _SECONDS_A_BATTLE * battles
                 )
             except RowFailed:
                 self.hung += 1
                 self._child.kill()
-                self._child = start_child(self._stack, "singles_env", self._where)
+                self._child = self._start()
             else:
                 return Sample(**answer)
         raise RowFailed(f"poke-env's environment hung {_TRIES} times in a row")
@@ -66,7 +75,8 @@ def start_singles_env(runtime: Runtime, plan: Plan) -> Iterator[Source]:
     def start(processes: int, stack: ExitStack) -> SinglesEnvs:
         settings = ServerSettings(processes)
         server = stack.enter_context(ShowdownServer(runtime.simulator, runtime.node, settings))
-        return SinglesEnvs(server, plan.format, stack)
+        where = {"url": server.websocket_url, "server_pid": server.pid, "format": plan.format}
+        return SinglesEnvs(lambda: start_child(stack, "singles_env", where))
 
     tried: list[tuple[int, float]] = []
     for processes in plan.simulator_processes:
@@ -78,22 +88,155 @@ def start_singles_env(runtime: Runtime, plan: Plan) -> Iterator[Source]:
     processes = fastest(tried)
     with ExitStack() as stack:
         envs = start(processes, stack)
-        notes = {"simulator_processes": processes, "hung": envs.hung}
+        notes = {"simulator_processes": processes, "times_hung": envs.hung}
         # With one battle at a time, the server is warm when one of its processes is.
         envs.play(min(plan.warmup, 5 * plan.env_battles))
 
         def sample(_number: int) -> dict[str, Sample]:
             envs.play(1)
             taken = envs.play(plan.env_battles)
-            notes["hung"] = envs.hung
+            notes["times_hung"] = envs.hung
             return {row: taken}
 
         yield Source(sample, notes={row: notes})
+
+
+@contextmanager
+def start_vector_env(
+    _runtime: Runtime, plan: Plan, row: str, *, opponent: str, turbo: bool | None = None
+) -> Iterator[Source]:
+    """The vector environment, at its best settings."""
+    with_turbo = plan.turbo if turbo is None else turbo
+
+    def start(settings: EnvSettings, stack: ExitStack) -> Child:
+        return start_env(stack, plan, settings, opponent=opponent, turbo=with_turbo)
+
+    # Without turbo Node is the limit, and wants all cores.
+    pools = range(1, plan.pool + 1) if with_turbo else (plan.pool,)
+    tried: list[tuple[EnvSettings, float]] = []
+    for settings in itertools.starmap(
+        EnvSettings, itertools.product(pools, plan.env_counts, (1, 2))
+    ):
+        with ExitStack() as stack:
+            child = start(settings, stack)
+            play(child, battles=plan.search_battles * settings.pool)
+            trials = [play(child, seconds=plan.seconds / 2) for _ in range(plan.search_rounds)]
+            tried += [(settings, trial.decisions_per_s) for trial in trials]
+    best = fastest(tried)
+    with ExitStack() as stack:
+        child = start(best, stack)
+        play(child, battles=plan.warmup * best.pool)
+
+        def sample(_number: int) -> dict[str, Sample]:
+            play(child, seconds=plan.seconds / 4)
+            return {row: play(child, seconds=plan.seconds)}
+
+        yield Source(sample, notes={row: best._asdict()})
+
+
+class EnvSettings(NamedTuple):
+    """What a vector environment can be tuned by."""
+
+    pool: int
+    num_envs: int
+    batches: int
+
+
+def start_env(stack: ExitStack, plan: Plan, settings: EnvSettings, **others: str | bool) -> Child:
+    return start_child(stack, "vector_env", {"format": plan.format, **settings._asdict(), **others})
+
+
+def play(child: Child, **amount: float) -> Sample:
+    """What a worker measures while it plays so many battles, or seconds."""
+    [answer] = child.order(**amount)
+    return Sample(**answer)
+
+
+@contextmanager
+def start_open_rooms(_runtime: Runtime, plan: Plan, rooms: int) -> Iterator[Source]:
+    """An environment of so many rooms, at all stages of their battles."""
+    settings = EnvSettings(plan.pool, rooms, 1)
+    with ExitStack() as stack:
+        child = start_env(stack, plan, settings, turbo=plan.turbo, ahead=False)
+        play(child, battles=max(plan.warmup, rooms))
+        yield Source(lambda _number: {rooms_row(rooms): play(child, seconds=plan.seconds)})
+
+
+def rooms_row(rooms: int) -> str:
+    return f"observed_rooms_{rooms}"
+
+
+@contextmanager
+def start_curve(_runtime: Runtime, plan: Plan, num_envs: int) -> Iterator[Source]:
+    """So many environments, a policy in both seats."""
+    settings = EnvSettings(min(plan.pool, num_envs), num_envs, 1 if num_envs < _DIVIDED else 2)
+    with ExitStack() as stack:
+        child = start_env(stack, plan, settings, turbo=plan.turbo, opponent="self")
+        play(child, battles=plan.warmup * settings.pool)
+
+        def sample(_number: int) -> dict[str, Sample]:
+            play(child, seconds=plan.seconds / 4)
+            return {curve_row(num_envs): play(child, seconds=plan.seconds)}
+
+        yield Source(sample)
+
+
+def start_observation(
+    runtime: Runtime, plan: Plan, row: str, *, observe: bool
+) -> AbstractContextManager[Source]:
+    """The simulator by itself, with what observers take, or without."""
+    groups = ObservationConfig().groups if observe else ()
+    bare = Bare(
+        row,
+        plan.format,
+        plan.battles,
+        plan.simulator_warmup,
+        plan.lead_in,
+        turbo=() if plan.turbo else None,
+        observe=groups,
+    )
+    return bare.start(runtime)
+
+
+def _env_row(row: str, description: str, opponent: str, turbo: bool | None = None) -> RowSpec:
+    start = partial(start_vector_env, row=row, opponent=opponent, turbo=turbo)
+    return RowSpec(description, start)
+
+
+def _observation_row(row: str, description: str, *, observe: bool) -> RowSpec:
+    start = partial(start_observation, row=row, observe=observe)
+    return RowSpec(description, start, "observation", alike=True)
 
 
 ROWS: dict[str, RowSpec] = {
     "singles_env_showdown": RowSpec(
         "poke-env's SinglesEnv on a Showdown server, a policy", start_singles_env
     ),
+    "vector_env": _env_row("vector_env", "VectorEnv, a policy against random", "random"),
+    "vector_env_self": _env_row("vector_env_self", "VectorEnv, a policy in both seats", "self"),
+    "vector_env_vanilla": _env_row(
+        "vector_env_vanilla", "against random, without turbo", "random", turbo=False
+    ),
+    "vector_env_self_vanilla": _env_row(
+        "vector_env_self_vanilla", "in both seats, without turbo", "self", turbo=False
+    ),
+    "observation": _observation_row(
+        "observation", "inside one Node process, both sides observe", observe=True
+    ),
+    "observation_off": _observation_row(
+        "observation_off", "inside one, nobody observes", observe=False
+    ),
 }
-TARGETS: tuple[Target, ...] = ()
+for _rooms in OPEN_ROOMS:
+    ROWS[rooms_row(_rooms)] = RowSpec(
+        f"{_rooms:,} open room{'s' if _rooms > 1 else ''} that observe{'' if _rooms > 1 else 's'}",
+        partial(start_open_rooms, rooms=_rooms),
+        "observed rooms",
+    )
+for _count in CURVE:
+    ROWS[curve_row(_count)] = RowSpec(
+        f"{_count} environment{'s' if _count > 1 else ''}, a policy in both seats",
+        partial(start_curve, num_envs=_count),
+        "curve",
+        table="curve",
+    )
