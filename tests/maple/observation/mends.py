@@ -239,6 +239,12 @@ def forget_what_it_was_about_to_do(side: PokeEnvSide, words: list[str]) -> None:
     _end(pokemon, _UNTIL_A_MOVE)
 
 
+def bring_down(side: PokeEnvSide, words: list[str]) -> None:
+    """Who is smacked down while it flies: poke-env still has it prepared."""
+    if words[3] == "Smack Down":
+        forget_what_was_prepared(side, words)
+
+
 def forget_what_was_prepared(side: PokeEnvSide, words: list[str]) -> None:
     """A move of two turns that takes one: poke-env still has it prepared."""
     pokemon = side.pokemon(words[2])
@@ -286,7 +292,7 @@ MENDS: Final[dict[str, tuple[Mend, ...]]] = {
     "-mega": (learn_stone,),
     "-primal": (learn_stone,),
     "-burst": (learn_stone,),
-    "-start": (learn_ability, count_perishing_down),
+    "-start": (learn_ability, count_perishing_down, bring_down),
     "-weather": (learn_ability,),
     "-fieldstart": (learn_ability,),
     "-formechange": (learn_ability,),

@@ -76,8 +76,8 @@ _EFFECTS: Final[dict[str, frozenset[str]]] = {
     ),
     "powdered": frozenset({"POWDER"}),
     "protect": frozenset(
-        {"PROTECT", "BANEFULBUNKER", "BURNINGBULWARK", "CRAFTYSHIELD", "KINGSSHIELD", "MATBLOCK"}
-        | {"MAXGUARD", "OBSTRUCT", "QUICKGUARD", "SILKTRAP", "SPIKYSHIELD", "WIDEGUARD"}
+        {"PROTECT", "BANEFULBUNKER", "BURNINGBULWARK", "KINGSSHIELD", "MAXGUARD", "OBSTRUCT"}
+        | {"SILKTRAP", "SPIKYSHIELD"}
     ),
     "protosynthesis": frozenset({"PROTOSYNTHESIS", *(f"PROTOSYNTHESIS{s.upper()}" for s in STATS)}),
     "quarkdrive": frozenset({"QUARKDRIVE", *(f"QUARKDRIVE{s.upper()}" for s in STATS)}),
