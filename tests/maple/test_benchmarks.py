@@ -22,6 +22,7 @@ from poke_env.player import BattleOrder, RandomPlayer
 from rich.console import Console
 
 from bridge.benchmarks.child import Child, RowFailed
+from bridge.benchmarks.render import render
 from bridge.benchmarks.rows import QUICK, Plan, RowSpec
 from bridge.benchmarks.rows import ROWS as BRIDGE_ROWS
 from bridge.benchmarks.run import Outcome, run
@@ -30,7 +31,7 @@ from bridge.poke_env import local_server
 from bridge.runtime import Runtime, find_runtime
 from maple.benchmarks import embedding
 from maple.benchmarks.curve import CURVE, curve_row, curve_table, draw_curve
-from maple.benchmarks.rows import OPEN_ROOMS, ROWS, SinglesEnvs, rooms_row
+from maple.benchmarks.rows import OPEN_ROOMS, ROWS, SinglesEnvs, rooms_row, start_open_rooms
 from maple.benchmarks.targets import TARGETS
 
 ROOT = Path(__file__).parents[2]
@@ -182,6 +183,13 @@ def test_the_same_battles_are_played_with_observers_and_without(runtime: Runtime
     assert "to track and encode" in comparison.target.text
 
 
+def test_open_rooms_are_as_many_as_are_asked_for(runtime: Runtime) -> None:
+    with start_open_rooms(runtime, TINY, rooms=3) as source:
+        taken = source.sample(0)[rooms_row(3)]
+    assert taken.decisions > 0
+    assert min(taken.python_memory, taken.node_memory) > 1e7
+
+
 def test_the_curve_is_measured_and_drawn(runtime: Runtime, tmp_path: Path) -> None:
     outcome = measure([curve_row(count) for count in (1, 4)], runtime)
     table = curve_table(outcome)
@@ -254,6 +262,23 @@ def test_what_observing_takes_is_a_difference() -> None:
         {"observation": [sample(node_cpu=0.15)], "observation_off": [sample(node_cpu=0.1)]}
     )
     assert list(found.values()) == [(pytest.approx(50.0), True)]
+
+
+def test_what_settings_were_best_is_told_above_the_rows() -> None:
+    outcome = Outcome(
+        MACHINE,
+        QUICK,
+        ROWS,
+        samples={"singles_env_showdown": [sample(reset_wall=0.2)], "vector_env": [sample()]},
+        notes={"vector_env": {"pool": 2, "num_envs": 64, "batches": 2}},
+    )
+    console = Console(width=200, file=io.StringIO())
+    render(outcome, console)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "vector_env: of all settings tried the best; pool 2, num envs 64, batches 2" in text
+    assert "singles_env_showdown: a reset takes 20.0 ms" in text
+    assert "vector_env: a reset" not in text
 
 
 def test_the_memory_of_a_room_is_that_of_many_less_that_of_one() -> None:

@@ -73,6 +73,7 @@ def draw_curve(outcome: Outcome, file: Path) -> None:
     _draw_speed(speed, points, outcome)
     _draw_cost(cost, points)
     cost.set_xscale("log", base=2)
+    cost.set_xlim(min(points) / 1.8, max(points) * 1.3)
     cost.set_xticks(list(points), [str(count) for count in points])
     cost.set_xlabel("environments (battles at a time), a policy in both seats")
     figure.suptitle(f"maple.env.VectorEnv, {outcome.plan.format}", fontsize=13)
@@ -89,14 +90,7 @@ def _draw_speed(axes: Axes, points: dict[int, list[Sample]], outcome: Outcome) -
     )
     axes.errorbar(counts, medians, around, marker="o", color=_BLUE, capsize=3, label="VectorEnv")
     for count, median in zip(counts, medians, strict=True):
-        axes.annotate(
-            f"{median:,.0f}",
-            (count, median),
-            xytext=(0, 9),
-            textcoords="offset points",
-            ha="center",
-            color=_BLUE,
-        )
+        _name(axes, f"{median:,.0f}", (count, median), _BLUE)
     for (row, name), style in zip(_BASELINES.items(), ("--", ":"), strict=True):
         if samples := outcome.samples.get(row):
             median = _median(samples, "decisions_per_s")
@@ -109,7 +103,7 @@ def _draw_speed(axes: Axes, points: dict[int, list[Sample]], outcome: Outcome) -
         fontsize=8,
         color=_GREY,
     )
-    axes.set_ylim(0, 1.2 * max(max(values) for values in speeds))
+    axes.set_ylim(0, 1.25 * max(max(values) for values in speeds))
     axes.set_ylabel("decisions per second")
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.grid(alpha=0.3)
@@ -117,27 +111,31 @@ def _draw_speed(axes: Axes, points: dict[int, list[Sample]], outcome: Outcome) -
 
 
 def _draw_cost(axes: Axes, points: dict[int, list[Sample]]) -> None:
-    counts = list(points)
+    counts, highest = list(points), 0.0
     for side, color in (("python", _BLUE), ("node", _ORANGE)):
-        costs = [
-            _median(samples, f"{side}_cpu_ms_per_decision", 1e3) for samples in points.values()
-        ]
+        figure = f"{side}_cpu_ms_per_decision"
+        costs = [_median(samples, figure, 1e3) for samples in points.values()]
         axes.plot(counts, costs, marker="o", color=color, label=side.title())
         for count, value in zip(counts, costs, strict=True):
-            axes.annotate(
-                f"{value:.0f}",
-                (count, value),
-                xytext=(0, 6),
-                textcoords="offset points",
-                ha="center",
-                color=color,
-                fontsize=8,
-            )
-    axes.set_ylim(bottom=0)
-    axes.margins(y=0.2)
+            _name(axes, f"{value:.0f}", (count, value), color)
+        highest = max(highest, *costs)
+    axes.set_ylim(0, 1.25 * highest)
     axes.set_ylabel("CPU µs per decision")
     axes.grid(alpha=0.3)
     axes.legend(loc="upper right", fontsize=8)
+
+
+def _name(axes: Axes, text: str, point: tuple[float, float], color: str) -> None:
+    """Writes a value beside its point, clear of the bar that goes through it."""
+    axes.annotate(
+        text,
+        point,
+        xytext=(-6, 6),
+        textcoords="offset points",
+        ha="right",
+        color=color,
+        fontsize=9,
+    )
 
 
 def _points(outcome: Outcome) -> dict[int, list[Sample]]:
