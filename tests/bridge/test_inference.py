@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
+import re
 import socket
 import subprocess
 import sys
 import threading
 import weakref
 from collections.abc import Coroutine, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -756,3 +758,15 @@ async def test_figures_of_many_batches_are_folded_without_loss() -> None:
 def test_importing_the_queue_does_not_import_torch() -> None:
     program = "import sys, bridge.inference; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_the_example_in_the_document_samples_one_batch() -> None:
+    document = (Path(__file__).parents[2] / "docs" / "inference.md").read_text("utf-8")
+    [example] = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", example], capture_output=True, text=True, timeout=60, check=True
+    )
+    *actions, batch = map(int, done.stdout.split())
+    assert (len(actions), batch) == (32, 32)
+    assert {*actions} <= {*range(26)}
+    assert len({*actions}) > 1
