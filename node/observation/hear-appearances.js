@@ -46,6 +46,7 @@ function takeTypesOf(tracker, slot, species) {
   const { columns, volatiles } = tracker.names;
   const row = tracker.tables.species[species];
   slot.setTypes(row?.[columns.type1] ?? UNKNOWN, row?.[columns.type2] ?? NONE, NONE);
+  slot.typesShown = false;
   slot.volatiles[volatiles.typechange] = 0;
   slot.volatiles[volatiles.typeadd] = 0;
 }
@@ -62,8 +63,19 @@ function leave(tracker, slot, kept, keepBoosts) {
     pokemon.slot = 0;
     pokemon.species = pokemon.baseSpecies;
     release(tracker, pokemon);
+    if (slot.volatiles[tracker.names.volatiles.commanded]) dismiss(tracker, slot);
   }
   slot.reset(kept, keepBoosts);
+}
+
+/**
+ * Who commands one that leaves is on its own again.
+ * @param {Tracker} tracker
+ * @param {Slot} slot
+ */
+function dismiss({ names, sides }, slot) {
+  const allies = sides.p1.slots.includes(slot) ? sides.p1.slots : sides.p2.slots;
+  for (const ally of allies) ally.volatiles[names.volatiles.commanding] = 0;
 }
 
 /**
@@ -187,7 +199,8 @@ function hearReplace(tracker, line) {
   const { transform, typechange } = tracker.names.volatiles;
   if (slot.volatiles[transform]) return;
   slot.species = actual.species;
-  if (!slot.volatiles[typechange]) takeTypesOf(tracker, slot, actual.species);
+  // What was only seemingly its types goes with the looks.
+  if (!slot.volatiles[typechange] || slot.typesShown) takeTypesOf(tracker, slot, actual.species);
 }
 
 /**
@@ -338,9 +351,7 @@ function hearFaint(tracker, line) {
   pokemon.terastallized = 0;
   const slot = tracker.slot(ident);
   if (!slot) return;
-  const { commanded, commanding, placed } = tracker.names.volatiles;
-  if (slot.volatiles[commanded]) for (const ally of side.slots) ally.volatiles[commanding] = 0;
-  leave(tracker, slot, placed);
+  leave(tracker, slot, tracker.names.volatiles.placed);
   slot.gone = pokemon;
 }
 

@@ -196,6 +196,7 @@ function changeTypes(tracker, slot, line) {
   } else if (other) {
     slot.setTypes(other.types[0], other.types[1], other.types[2]);
   }
+  slot.typesShown = line.has('[silent]');
   slot.volatiles[volatiles.typeadd] = 0;
   slot.volatiles[volatiles.typechange] = 1;
 }

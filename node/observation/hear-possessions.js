@@ -14,6 +14,8 @@ const { UNKNOWN } = require('./tracked-pokemon');
 
 /** By these an item changes hands: whom a line says it is from has it no more. */
 const THEFTS = ['bestow', 'covet', 'magician', 'pickpocket', 'thief'];
+/** An ability, and those that it is made of. */
+const AS_ONE = ['As One', 'Chilling Neigh', 'Grim Neigh', 'Unnerve'];
 /** By these items change hands, and may be used up before the log says whose they are. */
 const SWAPS = ['switcheroo', 'trick'];
 /** By these an ability is copied: whom a line says it is from has it too. */
@@ -121,13 +123,13 @@ function hearAbility(tracker, line) {
 }
 
 /**
- * As One is two abilities by one name, and says what it is made of.
+ * As One is two abilities by one name, and shows what it is made of.
  * @param {Tracker} tracker
  * @param {Slot} slot
  * @param {string} name
  */
 function abilityOf({ names }, slot, name) {
-  if (name !== 'As One' && name !== 'Unnerve') return names.look('abilities', name);
+  if (!AS_ONE.includes(name)) return names.look('abilities', name);
   const [ice, shadow] = [names.find('abilities', 'asoneglastrier'), names.find('abilities', 'asonespectrier')];
   const own = slot.species === names.find('species', 'calyrexice') ? ice : shadow;
   const isCalyrex = own === ice || slot.species === names.find('species', 'calyrexshadow');

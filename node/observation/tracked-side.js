@@ -21,6 +21,8 @@ class Slot {
     this.stellar = names.types.get('Stellar') ?? UNKNOWN;
     /** Its types if it had not terastallized. */
     this.plainTypes = [NONE, NONE, NONE];
+    /** Whether its types were shown as they are, and not changed. */
+    this.typesShown = false;
     /** The types that Roost takes from it until the turn ends. @type {number[] | null} */
     this.roosting = null;
     this.turns = 0;
@@ -48,6 +50,8 @@ class Slot {
     /** The move that it prepares, and since when. */
     this.prepared = UNKNOWN;
     this.preparedSince = 0;
+    /** Which places of the foe exerted Pressure when it began to. @type {boolean[]} */
+    this.pressed = [];
     /** The move by which it came to prepare that one. */
     this.payer = UNKNOWN;
     /** A move that goes on by itself in the next turns, and for how many it has done so. */

@@ -82,6 +82,7 @@ class Truth {
       for (const name of ['futuresight', 'doomdesire']) {
         const future = side.slotConditions[place].futuremove;
         const index = /** @type {number} */ (names.lists.volatiles.indexOf(name));
+        if (this.battle.ended) continue;
         const isComing = future?.move === name || (future && name in side.slotConditions[place]);
         this.check(`${where} ${name}`, slot.volatiles[index] === 1, Boolean(isComing));
       }
