@@ -10,7 +10,8 @@ const { appearanceLines } = require('./hear-appearances');
 const { conditionLines } = require('./hear-conditions');
 const { fieldLines } = require('./hear-field');
 const { possessionLines } = require('./hear-possessions');
-const { Details, Line, nameOf, placeOf, sideOf } = require('./lines');
+const { sheetLines } = require('./hear-sheets');
+const { Line, nameOf, placeOf, sideOf } = require('./lines');
 const { namesOf } = require('./names');
 const { readTables } = require('./spec');
 const { TrackedPokemon } = require('./tracked-pokemon');
@@ -144,27 +145,6 @@ function hearGame(tracker, line) {
 }
 
 /** @type {Hear} */
-function hearSize(tracker, line) {
-  tracker.side(line.part(1))?.resize(Number(line.part(2)) || 0);
-}
-
-/** @type {Hear} */
-function clearPreview(tracker) {
-  for (const side of [tracker.sides.p1, tracker.sides.p2]) {
-    side.pokemon.length = 0;
-    side.resize(0);
-  }
-}
-
-/** @type {Hear} */
-function hearPreview(tracker, line) {
-  const side = tracker.side(line.part(1));
-  if (!side) return;
-  side.add(new Details(line.part(2)), tracker.gen);
-  side.resize(side.pokemon.length);
-}
-
-/** @type {Hear} */
 function hearTurn(tracker, line) {
   tracker.turn = Number(line.part(1)) || tracker.turn;
   for (const slot of tracker.sides.p1.slots) startTurnOf(slot);
@@ -216,13 +196,11 @@ function hearEnd(tracker) {
 const LINES = new Map([
   ['gen', hearGeneration],
   ['gametype', hearGame],
-  ['teamsize', hearSize],
-  ['clearpoke', clearPreview],
-  ['poke', hearPreview],
   ['turn', hearTurn],
   ['upkeep', hearUpkeep],
   ['win', hearEnd],
   ['tie', hearEnd],
+  ...sheetLines,
   ...appearanceLines,
   ...actionLines,
   ...conditionLines,

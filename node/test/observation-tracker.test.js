@@ -118,6 +118,20 @@ describe('the tracker of a battle', () => {
     assert.deepEqual([p1.pokemon.length, p2.pokemon.length], [2, 2]);
   });
 
+  it('reads open team sheets', () => {
+    const { Battle, Teams } = simulator;
+    const sets = Teams.unpack('Pawmot||focussash|ironfist|machpunch,nuzzle||||||50|,,,,,Fire]Ditto|||limber|transform||||||60|,,,,,Ghost');
+    const team = Teams.pack(sets);
+    const battle = new Battle(/** @type {any} */ ({ formatid: 'gen9customgame', seed: [1, 2, 3, 4] }));
+    for (const id of /** @type {const} */ (['p1', 'p2'])) battle.setPlayer(id, { name: id, team });
+    battle.showOpenTeamSheets();
+    const tracker = new Tracker(spec);
+    hearLog(tracker, battle.log, 0);
+    const [pawmot, ditto] = tracker.sides.p2.pokemon;
+    assert.deepEqual([species(pawmot), item(pawmot), ability(pawmot), used(pawmot)], ['pawmot', 'focussash', 'ironfist', { machpunch: 0, nuzzle: 0 }]);
+    assert.deepEqual([item(ditto), spec.classes.types[ditto.teraType], ditto.revealed], ['none', 'Ghost', 0]);
+  });
+
   it('tells those of one name apart by their details, and else by the condition they are in', () => {
     const tracker = heard(9, `|switch|p1a: Twin|Gengar, M|100/100
       |switch|p2a: Ditto|Ditto|100/100
