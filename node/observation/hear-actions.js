@@ -32,21 +32,52 @@ function hearMove(tracker, line) {
   const move = names.look('moves', isStatusZ ? shown.slice(2) : shown);
   const from = line.fromPart ? tracker.effect(line.from) : null;
   const wasPreparing = slot.volatiles[volatiles.preparing] === 1;
+  tracker.actions++;
   tracker.mover = slot;
-  tracker.target = tracker.slot(line.plain(3));
+  tracker.target = tracker.aim(line.plain(3));
+  slot.latest = move;
   slot.volatiles[volatiles.preparing] = 0;
-  for (const volatile of volatiles.singleMove) slot.volatiles[volatile] = 0;
+  if (tracker.gen > 1) for (const volatile of volatiles.singleMove) slot.volatiles[volatile] = 0;
   if (from?.kind === 'ability') showAbility(tracker, ident, from.ability);
   if (move === UNKNOWN) return;
-  if (isOwn(names.spec.tables.moves.names[move], from)) slot.lastMove = move;
+  if (isOwn(names.spec.tables.moves.names[move], from)) {
+    slot.lastMove = move;
+    if (!slot.stalled) {
+      slot.streak = slot.protects;
+      slot.protects = 0;
+    }
+  }
+  if (tracker.gen === 1) hearOldMove(tracker, ident, slot, move, line);
   if (move === names.marking.minimize) slot.volatiles[volatiles.minimize] = 1;
   if (move === names.marking.defensecurl) slot.volatiles[volatiles.defensecurl] = 1;
-  // In generation 1 a move that Mimic has given is paid for by Mimic.
-  if (tracker.gen === 1 && move === slot.mimicked) slot.pokemon.use(names.marking.mimic, 1);
   if (isBorrowed(tracker, slot, move, shown, isStatusZ)) return;
   const extra = tracker.gen < PRESSURE_SINCE ? 0 : pressureOn(tracker, ident, move, line);
   spend(tracker, slot, move, from, extra, wasPreparing);
   if (line.has('[miss]')) falter(tracker);
+}
+
+/**
+ * Generation 1 does not say whom Rage and the moves that trap take hold of. A move that Mimic has given is paid for by it.
+ * @param {Tracker} tracker
+ * @param {string} ident
+ * @param {Slot} slot
+ * @param {number} move
+ * @param {Line} line
+ */
+function hearOldMove(tracker, ident, slot, move, line) {
+  const { marking, volatiles } = tracker.names;
+  const foe = tracker.foes(ident)?.slots[0];
+  const isHit = !line.has('[miss]');
+  slot.volatiles[volatiles.partiallytrapped] = 0;
+  slot.goingFor = move === marking.rage && line.fromPart ? 2 : 1;
+  if (move !== marking.rage) slot.volatiles[volatiles.rage] = 0;
+  else if (isHit) slot.volatiles[volatiles.rage] = 1;
+  if (foe?.pokemon) {
+    const { isPartialTrap } = tracker.effect(line.part(2));
+    foe.volatiles[volatiles.partiallytrapped] = isPartialTrap && isHit ? 1 : 0;
+    if (isPartialTrap) foe.volatiles[volatiles.mustrecharge] = 0;
+  }
+  if (move === slot.mimicked && move !== marking.struggle && !line.fromPart) slot.pokemon?.use(marking.mimic, 1);
 }
 
 /**
@@ -57,6 +88,7 @@ function hearMove(tracker, line) {
 function isOwn(move, from) {
   if (!from) return true;
   if (from.kind === 'ability') return false;
+  if (from.kind === 'item') return true;
   return from.id === 'lockedmove' || from.id === move || (PLEDGES.includes(from.id) && PLEDGES.includes(move));
 }
 
@@ -83,24 +115,40 @@ function isBorrowed({ names }, slot, move, shown, isStatusZ) {
  * @param {number} extra for Pressure
  * @param {boolean} wasPreparing
  */
-function spend({ gen, names }, slot, move, from, extra, wasPreparing) {
+function spend(tracker, slot, move, from, extra, wasPreparing) {
+  const { gen, names } = tracker;
   const { pokemon } = slot;
   if (!pokemon) return;
+  const isFree = gen === 2 && goesOn(slot, names.lasting.get(move) ?? 0, move, wasPreparing);
   if (!from) {
-    const isFree = gen === 2 && goesOn(slot, names.lasting.get(move) ?? 0, move, wasPreparing);
-    pokemon.use(move, isFree ? 0 : 1 + extra);
+    if (!isFree) pokemon.use(move, 1 + extra);
     return;
   }
-  const name = names.spec.tables.moves.names[move];
-  if (from.id === 'lockedmove' || from.kind === 'ability') return;
-  if (isOwn(name, from)) {
+  if (from.kind === 'ability') return;
+  if (from.id === 'lockedmove') {
+    if (wasPreparing && tracker.game !== 'singles') payForAim(tracker, slot, move);
+    return;
+  }
+  if (isOwn(names.spec.tables.moves.names[move], from)) {
     // In generation 1 a move that goes on names itself, and one that takes two turns is paid for in the second.
-    if (gen > 1) pokemon.use(move, 1 + extra);
-    else if (wasPreparing && pokemon.knows(move)) pokemon.use(move, 1);
+    if (gen > 1) pokemon.use(move, from.kind === 'move' ? 1 + extra : 1);
+    else if (wasPreparing && slot.payer !== UNKNOWN) pokemon.use(slot.payer, 1);
     return;
   }
   if (from.id === 'sleeptalk') pokemon.use(move, 0);
   if (extra && from.kind === 'move' && pokemon.knows(from.move)) pokemon.use(from.move, extra);
+}
+
+/**
+ * Where there are several targets, only the second turn of a move says which of them it was aimed at in the first.
+ * @param {Tracker} tracker
+ * @param {Slot} slot
+ * @param {number} move
+ */
+function payForAim({ sides, target }, slot, move) {
+  const foes = sides.p1.slots.includes(slot) ? sides.p2.slots : sides.p1.slots;
+  const place = target ? foes.indexOf(target) : -1;
+  if (place >= 0 && slot.pressed[place] && slot.pokemon?.knows(move)) slot.pokemon.use(move, 1);
 }
 
 /**
@@ -163,12 +211,14 @@ function isGassed({ names, sides }) {
  * @param {string} reason
  */
 function stop({ gen, names }, slot, reason) {
-  const { mustrecharge, preparing, singleMove } = names.volatiles;
+  const { bide, mustrecharge, preparing, singleMove } = names.volatiles;
   slot.lastMove = NONE;
   slot.goingFor = 0;
-  for (const volatile of singleMove) slot.volatiles[volatile] = 0;
+  slot.protects = 0;
   // In generation 1 they wait for as long as it takes.
+  if (gen > 1 && reason !== 'nopp') for (const volatile of singleMove) slot.volatiles[volatile] = 0;
   if (gen > 1 || reason === 'par' || reason === 'confusion') slot.volatiles[preparing] = 0;
+  if (gen === 1 && (reason === 'par' || reason === 'confusion')) slot.volatiles[bide] = 0;
   if (gen > 1 || reason === 'recharge' || reason === 'flinch') slot.volatiles[mustrecharge] = 0;
 }
 
@@ -195,9 +245,16 @@ function hearCant(tracker, line) {
 function hearPrepare(tracker, line) {
   const slot = tracker.slot(line.part(1));
   if (!slot?.pokemon || line.has('[premajor]')) return;
-  slot.volatiles[tracker.names.volatiles.preparing] = 1;
+  const { preparing } = tracker.names.volatiles;
   const move = tracker.names.look('moves', line.part(2));
-  if (tracker.gen === 1 && slot.pokemon.knows(move)) slot.pokemon.use(move, -1);
+  slot.volatiles[preparing] = 1;
+  slot.prepared = move;
+  slot.preparedSince = tracker.turn;
+  slot.pressed = tracker.foes(line.part(1))?.slots.map((foe) => exertsPressure(tracker, foe)) ?? [];
+  if (tracker.gen > 1) return;
+  // The move that was chosen is paid for when the one that it has led to is done.
+  slot.payer = slot.pokemon.knows(slot.lastMove) ? slot.lastMove : UNKNOWN;
+  if (slot.payer !== UNKNOWN) slot.pokemon.use(slot.payer, -1);
 }
 
 /** What takes two turns is done in one. @type {Hear} */
@@ -228,7 +285,7 @@ function hearSingleTurn(tracker, line) {
   const effect = tracker.effect(line.part(2));
   if (effect.volatile >= 0) slot.volatiles[effect.volatile] = 1;
   if (effect.isStall && !slot.stalled) {
-    slot.protects++;
+    slot.protects = slot.streak + 1;
     slot.stalled = true;
   }
   if (effect.id !== 'roost') return;
@@ -244,11 +301,13 @@ function hearSingleMove(tracker, line) {
 }
 
 /**
- * A move that comes to nothing goes on only if it is a rage that has begun before.
+ * A rage goes on whatever it hits; Rollout does not.
  * @param {Tracker} tracker
  */
-function falter({ mover, names }) {
-  if (mover && (mover.goingFor === 1 || mover.going === names.marking.rollout)) mover.goingFor = 0;
+function falter({ gen, mover, names }) {
+  if (!mover) return;
+  if (mover.going === names.marking.rollout) mover.goingFor = 0;
+  if (gen === 1 && mover.latest === names.marking.rage && mover.goingFor === 1) mover.volatiles[names.volatiles.rage] = 0;
 }
 
 /** @type {Hear} */

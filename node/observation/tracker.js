@@ -7,8 +7,10 @@
 
 const { actionLines } = require('./hear-actions');
 const { appearanceLines } = require('./hear-appearances');
+const { boostLines } = require('./hear-boosts');
 const { conditionLines } = require('./hear-conditions');
 const { fieldLines } = require('./hear-field');
+const { formeLines } = require('./hear-formes');
 const { possessionLines } = require('./hear-possessions');
 const { sheetLines } = require('./hear-sheets');
 const { Line, nameOf, placeOf, sideOf } = require('./lines');
@@ -202,8 +204,10 @@ const LINES = new Map([
   ['tie', hearEnd],
   ...sheetLines,
   ...appearanceLines,
+  ...formeLines,
   ...actionLines,
   ...conditionLines,
+  ...boostLines,
   ...possessionLines,
   ...fieldLines,
 ]);

@@ -257,4 +257,18 @@ function abilityOf(id) {
   return id && id !== 'noability' ? id : 'none';
 }
 
-module.exports = { Truth };
+/**
+ * @param {Tracker} tracker
+ * @param {string[]} log
+ * @param {number} from
+ * @returns {number} how much of it has been heard
+ */
+function hearLog(tracker, log, from) {
+  for (let i = from; i < log.length; i++) {
+    if (log[i].startsWith('|split|')) tracker.hear(log[(i += 2)]);
+    else tracker.hear(log[i]);
+  }
+  return log.length;
+}
+
+module.exports = { Truth, hearLog };
