@@ -8,7 +8,35 @@ from typing import Any
 
 from .wire import Fields, Frame, encode
 
-__all__ = ["Command"]
+__all__ = ["Callback", "Command"]
+
+Tell = Callable[[Exception | None], None]
+
+
+class Callback:
+    """Stands where a future does, and calls back at once, without a turn of the event loop."""
+
+    __slots__ = ("_tell",)
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell: Tell | None = tell
+
+    def done(self) -> bool:
+        return self._tell is None
+
+    def set_result(self, result: object) -> None:
+        self._settle(None)
+
+    def set_exception(self, error: Exception) -> None:
+        self._settle(error)
+
+    def exception(self) -> None:
+        """Nobody has to look: it was told."""
+
+    def _settle(self, error: Exception | None) -> None:
+        tell, self._tell = self._tell, None
+        assert tell is not None
+        tell(error)
 
 
 class Command:
@@ -28,7 +56,7 @@ class Command:
         *,
         answered: Callable[[Command, Frame], None],
         issued: int,
-        future: asyncio.Future[Any] | None = None,
+        future: asyncio.Future[Any] | Callback | None = None,
     ) -> None:
         self.operation = operation
         self.fields = fields

@@ -171,7 +171,7 @@ class Opponent(Protocol):
 class Table(Protocol):
     """What a battle needs of whoever plays it."""
 
-    def answered(self, battle: Battle, answer: asyncio.Future[None]) -> None:
+    def answered(self, battle: Battle, error: BaseException | None) -> None:
         """Node has answered what was sent."""
 
     def chosen(self, battle: Battle) -> None:
@@ -210,31 +210,28 @@ class Battle:
         first, second = self.seats
         return first.is_asked or second.is_asked
 
-    def send(self) -> asyncio.Future[None]:
+    def send(self) -> None:
         """Sends what the seats have chosen, in one command; raises what ended the battle."""
         first, second = self.seats
         ours, theirs = first.choice, second.choice
         first.choice = second.choice = None
         self.sent += 1
         if theirs is FORFEIT:
-            return asyncio.ensure_future(self.room.p2.forfeit())
-        if theirs is None:
-            assert ours is not None
-            return self.room.p1.choose(ours, rqid=first.rqid)
-        if ours is None:
-            return self.room.p2.choose(theirs, rqid=second.rqid)
-        return self.room.play(ours, theirs, rqids=(first.rqid, second.rqid))
+            task = asyncio.ensure_future(self.room.p2.forfeit())
+            task.add_done_callback(lambda done: self.answered(_error_of(done)))
+        else:
+            rqids = first.rqid, second.rqid
+            self.room.answer(ours, theirs, rqids=rqids, tell=self.answered)
 
-    def answered(self, answer: asyncio.Future[None]) -> None:
-        """Tells the table what Node has answered."""
+    def answered(self, error: BaseException | None) -> None:
+        """Tells the table that Node has answered; both seats know what follows."""
         try:
-            self.table.answered(self, answer)
-        except Exception as error:  # noqa: BLE001 - whoever waits is told, where a log would not
-            self.table.break_down(error)
+            self.table.answered(self, error)
+        except Exception as fault:  # noqa: BLE001 - whoever waits is told, where a log would not
+            self.table.break_down(fault)
 
-    def check(self, answer: asyncio.Future[None]) -> BridgeError | None:
-        """What is wrong with an answer: not a refusal after which somebody chooses again."""
-        error = None if answer.cancelled() else answer.exception()
+    def check(self, error: BaseException | None) -> BridgeError | None:
+        """What ended the battle, if not a refusal after which somebody chooses again."""
         if error is None or (isinstance(error, ChoiceRejected) and self._choose_again(error)):
             return None
         if not isinstance(error, BridgeError):
@@ -249,10 +246,28 @@ class Battle:
             if name in refusal.sides
         )
 
+    @property
+    def failure(self) -> BridgeError | None:
+        """What ended the battle before its time, if anything has."""
+        try:
+            self.room.raise_failure()
+        except BridgeError as error:
+            return error
+        return None
+
+    def give_up(self) -> None:
+        """Ends it without a result."""
+        room = self.room
+        room.abandon(RoomClosed("the environment gave the battle up", room=room.tag))
+
     def endings(self, error: BridgeError | None = None) -> list[tuple[Agent, Ending]]:
         """What the agents of a battle that is over are told."""
         result = self.room.outcome if error is None else None
         return [(s.agent, _ending(s, result, error)) for s in self.seats if s.agent is not None]
+
+
+def _error_of(done: asyncio.Future[None]) -> BaseException | None:
+    return None if done.cancelled() else done.exception()
 
 
 def read_choices(
@@ -421,8 +436,7 @@ class Battles:
         self._fault = None
         self._ready.clear()
         for slot in self._slots:
-            self._abandon(slot.battle)
-            slot.battle = None
+            self._abandon(slot)
             if seed is not None:
                 self._forget_upcoming(slot)
                 slot.opened = 0
@@ -462,8 +476,7 @@ class Battles:
         self._failing.cancel()
         ending: list[asyncio.Task[Any]] = [self._failing]
         for slot in self._slots:
-            self._abandon(slot.battle)
-            slot.battle = None
+            self._abandon(slot)
             if slot.upcoming is not None:
                 ending.append(slot.upcoming)
                 self._forget_upcoming(slot)
@@ -476,7 +489,7 @@ class Battles:
     async def _wait(self, wanted: int) -> None:
         self._raise_fault()
         self._wanted = wanted
-        if self._is_enough():
+        if not self._busy or len(self._ready) >= wanted:
             return
         waiter = self._waiter = self._loop.create_future()
         timer = self._loop.call_later(self._timeout, self._expire, waiter)
@@ -487,14 +500,9 @@ class Battles:
             self._waiter = None
         self._raise_fault()
 
-    def _is_enough(self) -> bool:
-        return not self._busy or len(self._ready) >= self._wanted
-
-    def _tell(self) -> None:
-        """Wakes whoever waits, if there is enough for it."""
-        waiter = self._waiter
-        if waiter is not None and self._is_enough() and not waiter.done():
-            waiter.set_result(None)
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def _expire(self, waiter: asyncio.Future[None]) -> None:
         if waiter.done():
@@ -519,8 +527,7 @@ class Battles:
     def break_down(self, error: BaseException) -> None:
         """Nothing can go on: whoever waits, or comes to wait, is told why."""
         self._fault = self._fault or error
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        self._wake()
 
     def _set_busy(self, slot: _Slot, busy: bool) -> None:
         self._busy += busy - slot.is_busy
@@ -546,7 +553,8 @@ class Battles:
         else:
             seat.pick(self._actions, action)
         if seat.is_asked:
-            self._hand_out(agent, seat)
+            agent.observation = seat.observation
+            self._ready.append(agent)
         elif not battle.waits:
             self._send(slot, battle)
         elif not any(s.is_asked and s.agent is not None for s in battle.seats):
@@ -561,30 +569,25 @@ class Battles:
     def _send(self, slot: _Slot, battle: Battle) -> None:
         self._set_busy(slot, True)
         try:
-            answer = battle.send()
+            battle.send()
         except BridgeError as error:
             # The room has failed since it was last heard of.
             self._end(slot, battle, error)
             return
-        answer.add_done_callback(battle.answered)
         if battle.sent >= _AHEAD + slot.number % _AHEAD and slot.upcoming is None:
             self._open_ahead(slot)
 
-    def _hand_out(self, agent: Agent, seat: Seat) -> None:
-        agent.observation = seat.observation
-        self._ready.append(agent)
-
     # Battles
 
-    def answered(self, battle: Battle, answer: asyncio.Future[None]) -> None:
+    def answered(self, battle: Battle, error: BaseException | None) -> None:
         """Node has answered: somebody is asked, or the battle is over."""
         slot = self._slots[battle.slot]
-        error = battle.check(answer)
         if battle is not slot.battle:
             # It was given up meanwhile.
             return
-        if error is not None or battle.room.is_over:
-            self._end(slot, battle, error)
+        fault = None if error is None else battle.check(error)
+        if fault is not None or battle.room.is_over:
+            self._end(slot, battle, fault)
         else:
             self._ask(slot, battle)
 
@@ -597,20 +600,22 @@ class Battles:
             if seat.agent is None:
                 opponents = seat
             else:
-                self._hand_out(seat.agent, seat)
-                self._set_busy(slot, False)
+                seat.agent.observation = seat.observation
+                self._ready.append(seat.agent)
+                if slot.is_busy:
+                    self._set_busy(slot, False)
         if opponents is not None:
             assert self._opening.opponent is not None
             self._opening.opponent.decide(opponents)
-        self._tell()
+        if self._waiter is not None and (not self._busy or len(self._ready) >= self._wanted):
+            self._wake()
 
     def _end(self, slot: _Slot, battle: Battle, error: BridgeError | None) -> None:
         if error is not None:
             log.warning("a battle failed", environment=slot.number, cause=error.message)
-            battle.room.abandon(RoomClosed("the battle has failed", room=battle.room.tag))
         for agent, ending in battle.endings(error):
             agent.ending = ending
-        slot.battle = None
+        self._abandon(slot)
         self._begin_next(slot)
 
     def _begin_next(self, slot: _Slot) -> None:
@@ -644,7 +649,7 @@ class Battles:
             # It was given up meanwhile.
             return
         slot.upcoming = None
-        error = opened.exception()
+        error = opened.exception() or opened.result().failure
         if error is None:
             slot.false_starts = 0
             slot.battle = opened.result()
@@ -658,10 +663,11 @@ class Battles:
         else:
             self._begin_next(slot)
 
-    def _abandon(self, battle: Battle | None) -> None:
+    def _abandon(self, slot: _Slot) -> None:
+        # In this order: whoever waits for the room's answer hears of its end at once.
+        battle, slot.battle = slot.battle, None
         if battle is not None:
-            room = battle.room
-            room.abandon(RoomClosed("the environment gave the battle up", room=room.tag))
+            battle.give_up()
 
     def _forget_upcoming(self, slot: _Slot) -> None:
         opening, slot.upcoming = slot.upcoming, None
@@ -670,7 +676,7 @@ class Battles:
         if not opening.done():
             opening.cancel()
         elif opening.exception() is None:
-            self._abandon(opening.result())
+            opening.result().give_up()
 
 
 def _name(environments: Sequence[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from bridge.sampling import derive_keys
@@ -17,8 +18,16 @@ _SECOND: Final = 0x94D049BB133111EB
 
 
 def battle_key(seed: Seed, environment: int, battle: int, seat: int) -> int:
-    """The key of one seat in one battle."""
-    return int(derive_keys(seed, environment, battle, seat)[0])
+    """The key of one seat in one battle: `derive_keys` of the same, for a single row."""
+    key = _seed_key(seed)
+    for counter in (environment, battle, seat):
+        key = step_key(key, counter)
+    return key
+
+
+@lru_cache(maxsize=16)
+def _seed_key(seed: Seed) -> int:
+    return int(derive_keys(seed)[0])
 
 
 def step_key(key: int, step: int) -> int:

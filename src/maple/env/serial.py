@@ -57,6 +57,7 @@ class SerialBattles:
         self._seed: seeds.Seed = 0
         self._ready: list[Agent] = []
         self._chosen = asyncio.Event()
+        self._answer: asyncio.Future[BaseException | None] | None = None
         self._fault: BaseException | None = None
         self._environments = [
             _Environment(n, self.agents[n * seats : (n + 1) * seats]) for n in range(slots)
@@ -157,12 +158,12 @@ class SerialBattles:
                 self._ready.append(agent)
 
     async def _send(self, battle: Battle) -> BridgeError | None:
+        self._answer = asyncio.get_running_loop().create_future()
         try:
-            answer = battle.send()
+            battle.send()
         except BridgeError as error:
             return error
-        await asyncio.wait((answer,))
-        return battle.check(answer)
+        return battle.check(await self._answer)
 
     async def _begin(self, environment: _Environment) -> None:
         failures = 0
@@ -190,8 +191,9 @@ class SerialBattles:
 
     # What battles tell
 
-    def answered(self, battle: Battle, answer: asyncio.Future[None]) -> None:
-        raise AssertionError("answers are waited for where they are asked")
+    def answered(self, battle: Battle, error: BaseException | None) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(error)
 
     def chosen(self, battle: Battle) -> None:
         self._chosen.set()

@@ -32,6 +32,8 @@ Observation: TypeAlias = dict[str, Array]
 Info: TypeAlias = dict[str, Any]
 Step: TypeAlias = tuple[Observation, Array, Array, Array, Info]
 
+# No room is forgotten here, however long a learner rests.
+_IDLE_SECONDS = 90 * 86_400.0
 _OUTCOMES = {1: Outcome.WIN, -1: Outcome.LOSS, 0: Outcome.TIE}
 
 
@@ -90,7 +92,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         if not step_timeout > 0:
             raise ConfigError(f"step_timeout is {step_timeout}, but must be more than 0")
         config = bridge or BridgeConfig()
-        config = config.replace(pool=min(config.pool, num_envs) if pool is None else pool)
+        config = config.replace(
+            pool=min(config.pool, num_envs) if pool is None else pool, idle_timeout=_IDLE_SECONDS
+        )
         if config.pool * config.rooms_per_controller < num_envs:
             raise ConfigError(
                 f"{config.pool} processes with {config.rooms_per_controller} rooms each have no "
