@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bridge.journal import SideId
 from tests.maple.observation.layout import Blocks, decode, read_spec
 from tests.maple.observation.poke_env_encoder import encode
-from tests.maple.observation.poke_env_side import PokeEnvSide
+from tests.maple.observation.poke_env_side import PokeEnvFailed, PokeEnvSide
 from tests.maple.observation.recorded import NAMES, RecordedBattle
 
 __all__ = ["Comparison", "Difference", "compare"]
@@ -44,6 +44,8 @@ class Comparison:
     numbers: int = 0
     excused: Counter[str] = field(default_factory=Counter)
     unexplained: list[str] = field(default_factory=list)
+    given_up: list[str] = field(default_factory=list)
+    """Battles that were only compared as far as poke-env could read them."""
 
     def __iadd__(self, other: Comparison) -> Comparison:
         self.battles += other.battles
@@ -51,6 +53,7 @@ class Comparison:
         self.numbers += other.numbers
         self.excused += other.excused
         self.unexplained += other.unexplained
+        self.given_up += other.given_up
         return self
 
 
@@ -66,8 +69,12 @@ def compare(battle: RecordedBattle, comparison: Comparison, excuse: Excuse) -> N
     }
     comparison.battles += 1
     for number, frame in enumerate(battle.frames()):
-        for side, seen in frame.seen.items():
-            sides[side].hear(seen)
+        try:
+            for side, seen in frame.seen.items():
+                sides[side].hear(seen)
+        except PokeEnvFailed as failure:
+            comparison.given_up.append(f"{battle}, frame {number}: {failure}")
+            return
         for side, seen in frame.seen.items():
             if not seen.must_choose:
                 continue

@@ -13,10 +13,23 @@ from poke_env.player import Player
 from tests.maple.observation.mends import MENDS
 from tests.maple.observation.recorded import Matchup, Seen
 
-__all__ = ["PokeEnvSide"]
+__all__ = ["PokeEnvFailed", "PokeEnvSide"]
 
 _SILENT: Final = logging.getLogger("poke-env of tests")
 _SILENT.setLevel(logging.CRITICAL)
+_FAILURES: Final = (
+    AssertionError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+)
+
+
+class PokeEnvFailed(Exception):
+    """Raised when poke-env cannot go on with a battle."""
 
 
 class PokeEnvSide:
@@ -60,7 +73,10 @@ class PokeEnvSide:
         if seen.request is not None:
             request = json.loads(seen.request)
             is_first = not self.battle.last_request
-            self.battle.parse_request(request)
+            try:
+                self.battle.parse_request(request)
+            except _FAILURES as error:
+                raise PokeEnvFailed(f"a request: {error!r}") from error
             if is_first:
                 self._put_in_order(request)
             self._read_pp()
@@ -92,7 +108,10 @@ class PokeEnvSide:
             self.battle.tied()
         else:
             self._note_before(words)
-            self.battle.parse_message(words)
+            try:
+                self.battle.parse_message(words)
+            except _FAILURES as error:
+                raise PokeEnvFailed(f"{'|'.join(words)}: {error!r}") from error
             self._note_after(words)
             for mend in MENDS.get(words[1], ()):
                 mend(self, words)

@@ -98,7 +98,7 @@ class Seen:
     """Whether it is what a refused choice has revealed, of which nobody else hears."""
     choice: str | None = None
     illegal: str | None = None
-    """Another choice, if the simulator refused that and had nothing to reveal; and its words."""
+    """With what words the simulator refused the choice, if it had nothing to reveal by that."""
 
 
 @dataclass
@@ -152,10 +152,12 @@ class RecordedBattle:
         return self.p1, self.p2
 
     def frames(self) -> Iterator[Frame]:
-        """Both sides' news in the order in which the simulator had them."""
+        """Both sides' news in the order in which the simulator had them, as far as both heard."""
         unread = {side.id: list(reversed(side.seen)) for side in self.sides}
-        while any(unread.values()):
+        while True:
             alone = [side for side, news in unread.items() if news and news[-1].is_alone]
+            if not alone and not all(unread.values()):
+                return
             frame = {side: unread[side].pop() for side in alone[:1] or unread}
             yield Frame(_public(frame), frame)
 
@@ -295,33 +297,24 @@ class _Seat:
 
 async def _play_round(seats: Sequence[_Seat]) -> bool:
     """Lets both sides hear what is new, and choose; False when that was all."""
-    answers = []
-    for seat in seats:
-        seen = await seat.hear()
-        if seen is None:
-            return False
-        if seen.must_choose:
-            answer = seat.answer(seen)
-            if answer is None:
-                return False
-            answers.append((seat, seen, answer))
-    for seat, seen, answer in answers:
-        if not await _settle(seat, seen, answer):
-            return False
-    return True
+    heard = [(seat, await seat.hear()) for seat in seats]
+    if any(seen is None for _, seen in heard):
+        return False
+    asked = [(seat, seen) for seat, seen in heard if seen is not None and seen.must_choose]
+    answers = [(seat, seen, seat.answer(seen)) for seat, seen in asked]
+    settled = [await _settle(seat, seen, answer) for seat, seen, answer in answers]
+    return all(settled)
 
 
 async def _settle(seat: _Seat, seen: Seen | None, answer: asyncio.Future[None] | None) -> bool:
-    """Waits for a choice to be taken, and chooses again where it is not."""
+    """Waits for a choice to be taken, and chooses again where the simulator asks again."""
     while answer is not None and seen is not None:
         try:
             await answer
         except ChoiceRejected as refusal:
             if seat.side.rqid == seen.rqid:
                 seen.illegal = f"{seen.choice}: {refusal}"
-                seen.choice = "default"
-                answer = seat.side.choose("default")
-                continue
+                return False
             seen = await seat.hear()
             answer = None if seen is None else seat.answer(seen)
         else:

@@ -30,9 +30,10 @@ def test_every_number_is_what_poke_env_says_in_hundreds_of_battles(
     for seed in range(100, 112):
         total += compared(record([*every_kind(1, seed), *every_theme(1, seed, only_plain=True)]))
     assert total.battles > 400
+    assert len(total.given_up) < total.battles / 50
     # An exception that nothing falls under has no reason any more.
     assert set(total.excused) == {exception.reason for exception in EXCEPTIONS}
-    for name in ("battles", "decisions", "numbers", "excused"):
+    for name in ("battles", "decisions", "numbers", "excused", "given_up"):
         record_property(name, getattr(total, name))
 
 

@@ -26,6 +26,7 @@ from tests.maple.observation.recorded import (
     play,
 )
 from tests.maple.observation.twins import (
+    INSIDES,
     alike,
     hidden_from,
     of_one_gender,
@@ -35,7 +36,9 @@ from tests.maple.observation.twins import (
 )
 
 LEAKY: Final = Path(__file__).parent / "leaky.js"
-NO_PREVIEW: Final = "@@@!Team Preview"
+# In a custom game everybody sees the health of all Pokémon exactly, and so how much they can have.
+HIDDEN: Final = "@@@HP Percentage Mod"
+NO_PREVIEW: Final = f"{HIDDEN},!Team Preview"
 KINDS: Final = (
     (f"gen9customgame{NO_PREVIEW}", "illusion"),
     (f"gen9customgame{NO_PREVIEW}", "trapping"),
@@ -45,16 +48,15 @@ KINDS: Final = (
     (f"gen9doublescustomgame{NO_PREVIEW}", "illusion"),
     (f"gen9doublescustomgame{NO_PREVIEW}", "trapping"),
     (f"gen9doublescustomgame{NO_PREVIEW}", "turns"),
-    ("gen9customgame", "tera"),
-    ("gen9doublescustomgame", "weather"),
-    ("gen8customgame", "dynamax"),
-    ("gen4customgame", "trapping"),
+    (f"gen9customgame{HIDDEN}", "tera"),
+    (f"gen9doublescustomgame{HIDDEN}", "weather"),
+    (f"gen8customgame{HIDDEN}", "dynamax"),
+    (f"gen4customgame{HIDDEN}", "trapping"),
     ("gen3customgame", "stalling"),
     ("gen1customgame", "trapping"),
 )
 DECISIONS: Final = 24
 """After how many decisions of a side everything that is hidden then is changed."""
-TWINS: Final = 3
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,9 @@ async def play_twins(
             seen.request and '"teamPreview"' in seen.request for seen in battle.p1.seen
         )
         twins = []
-        for _ in range(TWINS):
-            other = pack(with_others(team, hidden, chance, has_preview=has_preview))
+        for inside in INSIDES:
+            changed = with_others(team, hidden, chance, has_preview=has_preview, inside=inside)
+            other = pack(changed)
             twin = await play(registry, matchup, (own, other), by_script(battle), names=names)
             twins.append(Twins(battle, twin))
         return twins

@@ -17,6 +17,7 @@ import orjson
 from tests.maple.observation.recorded import RecordedBattle, RecordedSide, Seen
 
 __all__ = [
+    "INSIDES",
     "Hidden",
     "Member",
     "alike",
@@ -134,7 +135,9 @@ def unpack(team: str) -> list[Member]:
     members = []
     for packed in team.split("]"):
         name, species, item, ability, moves, *rest = packed.split("|")
-        members.append(Member(name, species, item, ability, tuple(moves.split(",")), *rest))
+        # Who has no name of its own is packed with its species for a name.
+        who = (name, species) if species else ("", name)
+        members.append(Member(*who, item, ability, tuple(moves.split(",")), *rest))
     return members
 
 
@@ -200,25 +203,32 @@ def _id(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "", text.lower())
 
 
-def with_others(
-    team: Sequence[Member], hidden: Sequence[Hidden], chance: random.Random, *, has_preview: bool
-) -> list[Member]:
-    """The team with others in place of all that is hidden.
+INSIDES: Final = ("", "item", "ability", "spread")
+"""What else may be changed of Pokémon that are on the field: it matters sooner or later."""
 
-    Of Pokémon that are on the field, items, abilities and stats are changed now and then: they
-    matter sooner or later.
-    """
+
+def with_others(
+    team: Sequence[Member],
+    hidden: Sequence[Hidden],
+    chance: random.Random,
+    *,
+    has_preview: bool,
+    inside: str = "",
+) -> list[Member]:
+    """The team with others for all that is hidden, and something else inside one that is seen."""
     others = chance.sample(SPECIES, len(team))
     # The last one is who an Illusion shows.
     shown = len(team) - 1 if any("illusion" in _id(each.ability) for each in team) else None
     twins = []
     for place, (member, known) in enumerate(zip(team, hidden, strict=True)):
         if known.is_seen:
-            twins.append(_with_other_insides(member, known, chance))
+            twins.append(_with_other_moves(member, known, chance))
         elif has_preview or place == shown:
             twins.append(_another(member.species, member.level, chance))
         else:
             twins.append(_another(others[place], member.level, chance))
+    place = chance.choice([place for place, known in enumerate(hidden) if known.is_seen])
+    twins[place] = _with_other_inside(twins[place], hidden[place], chance, inside)
     return twins
 
 
@@ -239,21 +249,24 @@ def _another(species: str, level: str, chance: random.Random) -> Member:
     )
 
 
-def _with_other_insides(member: Member, known: Hidden, chance: random.Random) -> Member:
+def _with_other_moves(member: Member, known: Hidden, chance: random.Random) -> Member:
+    """The same with moves that it has not used, and a Tera type that it has not taken."""
     spare = [move for move in chance.sample(MOVES, len(MOVES)) if move not in known.used]
     moves = tuple(move if _id(move) in known.used else spare.pop() for move in member.moves)
     twin = replace(member, moves=moves)
-    if known.has_tera_type:
-        twin = twin.with_tera_type(
-            chance.choice([each for each in TYPES if each != member.tera_type])
-        )
-    if known.has_item and chance.random() < 0.5:
-        twin = replace(twin, item=chance.choice(ITEMS))
-    if known.has_ability and _id(member.ability) != "illusion" and chance.random() < 0.3:
-        twin = replace(twin, ability=chance.choice(ABILITIES))
-    if chance.random() < 0.3:
-        twin = replace(twin, nature=chance.choice(NATURES), evs=chance.choice(SPREADS))
-    return twin
+    types = [each for each in TYPES if each != member.tera_type]
+    return twin.with_tera_type(chance.choice(types)) if known.has_tera_type else twin
+
+
+def _with_other_inside(member: Member, known: Hidden, chance: random.Random, inside: str) -> Member:
+    if inside == "item" and known.has_item:
+        return replace(member, item=chance.choice([each for each in ITEMS if each != member.item]))
+    if inside == "ability" and known.has_ability and _id(member.ability) != "illusion":
+        others = [each for each in ABILITIES if each != _id(member.ability)]
+        return replace(member, ability=chance.choice(others))
+    if inside == "spread":
+        return replace(member, nature=chance.choice(NATURES), evs=chance.choice(SPREADS))
+    return member
 
 
 def alike(first: RecordedSide, second: RecordedSide) -> list[tuple[Seen, Seen]]:
