@@ -104,7 +104,9 @@ function hearSwitch(tracker, line) {
   const { volatiles } = tracker.names;
   const passing = line.fromPart ? tracker.effect(line.from).id : '';
   const name = nameOf(ident);
-  const pokemon = side.find(name, details, hpOf(condition), slot.pokemon) ?? side.add(details, tracker.gen);
+  // Whoever looks like the one that leaves may take its place.
+  if (slot.pokemon) slot.pokemon.slot = 0;
+  const pokemon = side.find(name, details, hpOf(condition)) ?? side.recruit(name, details, tracker.gen);
   if (passing === 'batonpass') passOn(tracker, slot, pokemon);
   else leave(tracker, slot, passing === 'shedtail' ? volatiles.shed : volatiles.placed);
   const before = tracker.gen < ILLUSION_SINCE ? null : new Snapshot(pokemon);
@@ -169,7 +171,7 @@ function hearReplace(tracker, line) {
   if (!side || !slot || !looks) return;
   const details = new Details(line.part(2));
   const name = nameOf(ident);
-  const actual = side.find(name, details, looks.hp) ?? side.add(details, tracker.gen);
+  const actual = side.find(name, details, looks.hp) ?? side.recruit(name, details, tracker.gen);
   const { slot: place, terastallized, teraType } = looks;
   slot.before?.handOver(looks, actual);
   looks.slot = 0;
@@ -178,6 +180,7 @@ function hearReplace(tracker, line) {
   actual.slot = place;
   present(tracker, actual, name, details);
   if (terastallized) Object.assign(actual, { terastallized, teraType });
+  reunite(side, looks);
   const illusion = tracker.names.find('abilities', 'illusion');
   slot.abilityChanged = false;
   showAbility(tracker, ident, illusion);
@@ -186,6 +189,23 @@ function hearReplace(tracker, line) {
   slot.species = actual.species;
   // What was only seemingly its types goes with the looks.
   if (!slot.volatiles[typechange] || slot.typesShown) takeTypesOf(tracker, slot, actual.species);
+}
+
+/**
+ * Of two who looked the same, one was another: so the other is the one that they looked like.
+ * @param {TrackedSide} side
+ * @param {TrackedPokemon} looks
+ */
+function reunite(side, looks) {
+  if (!side.pokemon.includes(looks)) return;
+  for (const slot of side.slots) {
+    const { before, pokemon } = slot;
+    if (!pokemon || !before || side.pokemon.includes(pokemon) || pokemon.name !== looks.name) continue;
+    const { details, level, slot: place } = pokemon;
+    before.handOver(pokemon, looks);
+    Object.assign(looks, { details, level, slot: place, revealed: 1 });
+    slot.pokemon = looks;
+  }
 }
 
 /** @type {Hear} */

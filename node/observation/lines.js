@@ -129,7 +129,12 @@ class Details {
    * @param {Details} other
    */
   fits(other) {
-    return this.level === other.level && this.gender === other.gender && wordOf(this.species) === wordOf(other.species);
+    return this.level === other.level && this.gender === other.gender && this.isKindOf(other);
+  }
+
+  /** @param {Details} other of which the level, and the gender, may be those of somebody who only looks like it */
+  isKindOf(other) {
+    return wordOf(this.species) === wordOf(other.species);
   }
 }
 
@@ -160,4 +165,4 @@ function wordOf(species) {
   return dash < 0 ? species : species.slice(0, dash);
 }
 
-module.exports = { Details, Line, hpOf, nameOf, placeOf, sideOf, statusOf, wordOf };
+module.exports = { Details, Line, hpOf, nameOf, placeOf, sideOf, statusOf };

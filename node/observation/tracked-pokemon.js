@@ -114,6 +114,8 @@ class Snapshot {
     this.fainted = pokemon.fainted;
     this.status = pokemon.status;
     this.statusTurns = pokemon.statusTurns;
+    this.details = pokemon.details;
+    this.level = pokemon.level;
     this.species = pokemon.species;
     this.baseSpecies = pokemon.baseSpecies;
     this.ability = pokemon.ability;

@@ -1,13 +1,14 @@
 'use strict';
 /** What the public knows of one side: its team, what stands in its places on the field, and what lies around it. */
 
-const { wordOf } = require('./lines');
 const { Snapshot, TrackedPokemon, NONE, UNKNOWN } = require('./tracked-pokemon');
 
 /**
  * @typedef {import('./lines').Details} Details
  * @typedef {import('./names').Names} Names
  */
+
+const MOST_POKEMON = 24;
 
 /** A place on the field, and all that whoever stands there loses by leaving it. */
 class Slot {
@@ -171,8 +172,9 @@ class TrackedSide {
 
   /** @param {number} size */
   resize(size) {
-    this.left += size - this.size;
-    this.size = size;
+    const next = Math.max(0, Math.min(MOST_POKEMON, size));
+    this.left = Math.max(0, this.left + next - this.size);
+    this.size = next;
   }
 
   /**
@@ -190,32 +192,43 @@ class TrackedSide {
    * @param {string} name
    * @param {Details} details
    * @param {number} hp
-   * @param {TrackedPokemon | null} [leaving] whom it takes the place of
    * @returns {TrackedPokemon | undefined}
    */
-  find(name, details, hp, leaving = null) {
-    let best;
-    let most = 0;
-    for (const pokemon of this.pokemon) {
-      const likeness = likenessOf(pokemon, name, details, hp);
-      if (likeness > most) {
-        most = likeness;
-        best = pokemon;
-      }
-    }
-    // An Illusion may take the place of whom it looks like, and in some formats it shows its own level.
-    return best ?? (this.pokemon.length >= this.size ? this.#namesake(name, details, leaving) : undefined);
+  find(name, details, hp) {
+    return this.#mostLike((pokemon) => (pokemon.details.fits(details) ? likenessOf(pokemon, name, details, hp) : 0));
   }
 
   /**
+   * Somebody who comes in, and is none of those who are known. If the one that it looks like stands on the field already,
+   * it is an Illusion, of whom nobody knows who it is. If the team is complete, it may be one that shows its own level.
    * @param {string} name
    * @param {Details} details
-   * @param {TrackedPokemon | null} leaving
+   * @param {number} generation
+   * @returns {TrackedPokemon}
    */
-  #namesake(name, { species }, leaving) {
-    const isIt = (/** @type {TrackedPokemon} */ pokemon) =>
-      pokemon.name ? pokemon.name === name : wordOf(pokemon.details.species) === wordOf(species);
-    return this.pokemon.find((pokemon) => (!pokemon.slot || pokemon === leaving) && isIt(pokemon));
+  recruit(name, details, generation) {
+    const isHere = this.slots.some(({ pokemon }) => pokemon?.slot && pokemon.name === name && pokemon.details.isKindOf(details));
+    if (isHere) return new TrackedPokemon(this.names, details, generation);
+    if (this.pokemon.length < this.size || !this.size) return this.add(details, generation);
+    const alike = this.#mostLike((pokemon) => (pokemon.details.isKindOf(details) ? likenessOf(pokemon, name, details, 0) : 0));
+    return alike ?? new TrackedPokemon(this.names, details, generation);
+  }
+
+  /**
+   * @param {(pokemon: TrackedPokemon) => number} likeness
+   * @returns {TrackedPokemon | undefined}
+   */
+  #mostLike(likeness) {
+    let best;
+    let most = 0;
+    for (const pokemon of this.pokemon) {
+      const how = likeness(pokemon);
+      if (how > most) {
+        most = how;
+        best = pokemon;
+      }
+    }
+    return best;
   }
 
   /**
@@ -266,7 +279,6 @@ function likenessOf(pokemon, name, details, hp) {
   if (pokemon.slot) return 0;
   const seen = pokemon.name !== '';
   if (seen && pokemon.name !== name) return 0;
-  if (!pokemon.details.fits(details)) return 0;
   if (seen && pokemon.details.shiny !== details.shiny) return 0;
   let likeness = 1;
   if (!pokemon.fainted) likeness += 16;

@@ -231,6 +231,46 @@ describe('Illusion', () => {
     assert.deepEqual([zoroark.revealed, zoroark.terastallized, types(tracker.sides.p1.slots[0])], [1, 1, ['Ghost']]);
   });
 
+  it('may take the place of whom it looks like', () => {
+    const tracker = heard(9, `|switch|p1a: Garchomp|Garchomp, L80, M|50/100
+      |switch|p2a: Ditto|Ditto, L60|100/100
+      |switch|p1a: Garchomp|Garchomp, L80, M|100/100
+      |replace|p1a: Zoroark|Zoroark, L84, F`);
+    const { pokemon } = tracker.sides.p1;
+    assert.deepEqual(pokemon.map(({ hp, slot }) => [hp, slot]), [[128, 0], [255, 1]]);
+  });
+
+  it('of two who look the same is found out for the one, and so for the other', () => {
+    const tracker = heard(9, `|switch|p1a: Garchomp|Garchomp, L80, M|100/100
+      |switch|p1b: Mew|Mew, L50|100/100
+      |switch|p1b: Garchomp|Garchomp, L80, M|60/100
+      |move|p1b: Garchomp|Earthquake|p2a: Ditto
+      |-damage|p1a: Garchomp|50/100`, 'doubles');
+    const { p1 } = tracker.sides;
+    assert.deepEqual([p1.pokemon.length, p1.slots[1].pokemon?.hp], [2, 153]);
+    hearMore(tracker, `|replace|p1a: Zoroark|Zoroark, L84, F
+      |-end|p1a: Zoroark|Illusion`);
+    const [garchomp, , zoroark] = p1.pokemon;
+    assert.deepEqual(p1.pokemon.map(({ slot }) => slot), [2, 0, 1]);
+    assert.deepEqual([garchomp.hp, used(garchomp), zoroark.hp, used(zoroark)], [153, { earthquake: 1 }, 128, {}]);
+    assert.equal(p1.slots[1].pokemon, garchomp);
+  });
+
+  it('does not make a team larger than it is, by a level that is not that of its looks', () => {
+    const tracker = new Tracker(spec);
+    hearMore(tracker, `|gametype|singles
+      |gen|5
+      |clearpoke
+      |poke|p1|Garchomp, L80, M|
+      |poke|p1|Zoroark, L50, F|
+      |teamsize|p1|2
+      |switch|p1a: Garchomp|Garchomp, L50, M|100/100`);
+    const [garchomp, zoroark] = tracker.sides.p1.pokemon;
+    assert.deepEqual([tracker.sides.p1.pokemon.length, garchomp.slot], [2, 1]);
+    hearMore(tracker, '|replace|p1a: Zoroark|Zoroark, L50, F');
+    assert.deepEqual([garchomp.level, garchomp.slot, zoroark.slot], [80, 0, 1]);
+  });
+
   it('is found out when the one who was seen to faint comes in', () => {
     const tracker = heard(9, `|switch|p1a: Garchomp|Garchomp, L80, M|100/100
       |switch|p2a: Ditto|Ditto, L60|100/100
@@ -409,8 +449,10 @@ describe('PP', () => {
       |move|p1a: Mew|Helping Hand|p1b: Abra
       |faint|p2a: Zapdos
       |move|p1a: Mew|Icy Wind|p2b: Suicune
-      |move|p1a: Mew|Tackle|p2: Zapdos|[notarget]`, 'doubles');
-    assert.deepEqual(used(actives(tracker).pokemon), { icywind: 5, psychic: 2, helpinghand: 1, tackle: 1 });
+      |move|p1a: Mew|Tackle|p2: Zapdos|[notarget]
+      |switch|p2a: Ditto|Ditto|100/100
+      |move|p1a: Mew|Aura Sphere|p2a: Ditto`, 'doubles');
+    assert.deepEqual(used(actives(tracker).pokemon), { icywind: 5, psychic: 2, helpinghand: 1, tackle: 1, aurasphere: 1 });
   });
 
   it('are taken by Spite and Grudge, and given back by berries and Lunar Dance', () => {
@@ -537,10 +579,25 @@ describe('leaving the field', () => {
       |upkeep
       |turn|3`);
     assert.deepEqual(volatiles(tracker, second), ['futuresight']);
-    hearMore(tracker, `|-end|p1b: Mew|move: Future Sight
-      |upkeep
-      |turn|4`);
+    hearMore(tracker, '|-end|p1b: Mew|move: Future Sight');
     assert.deepEqual(volatiles(tracker, second), []);
+  });
+
+  it('does not save whoever comes from what was aimed there, and it ends unheard if nobody is there', () => {
+    const tracker = heard(9, `${LEADS}
+      |move|p2a: Ditto|Future Sight|p1a: Mew
+      |-start|p2a: Ditto|move: Future Sight
+      |upkeep
+      |turn|2
+      |switch|p1a: Abra|Abra|100/100
+      |upkeep
+      |turn|3
+      |faint|p1a: Abra`);
+    assert.deepEqual(volatiles(tracker, tracker.sides.p1.slots[0]), ['futuresight']);
+    hearMore(tracker, `|upkeep
+      |switch|p1a: Mew|Mew, L50|100/100
+      |turn|4`);
+    assert.deepEqual(volatiles(tracker, tracker.sides.p1.slots[0]), []);
   });
 });
 

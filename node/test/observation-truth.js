@@ -66,6 +66,7 @@ class Truth {
     const { tracker, names } = this;
     const tracked = tracker.sides[/** @type {'p1' | 'p2'} */ (side.id)];
     this.check(`${side.id} left`, tracked.left, side.pokemonLeft);
+    this.check(`${side.id} has no more than it brings`, tracked.pokemon.length <= Math.max(6, tracked.size), true);
     names.lists.hazards.forEach((name, index) => {
       const condition = side.sideConditions[name];
       this.check(`${side.id} ${name}`, tracked.conditions.hazards[index], condition ? (condition.layers ?? 1) : 0);
