@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from poke_env.battle import Move, Pokemon
+from poke_env.battle import Effect, Move, Pokemon
 from poke_env.battle.pokemon_type import PokemonType
 from poke_env.battle.status import Status
 
@@ -91,6 +91,12 @@ def _of_transformed(difference: Difference) -> bool:
         case _:
             return False
     return pokemon.transformed
+
+
+def _has_lost_type(pokemon: Pokemon | None) -> bool:
+    return pokemon is not None and (
+        Effect.ROOST in pokemon.effects or pokemon.type_1 is PokemonType.THREE_QUESTION_MARKS
+    )
 
 
 def _is_stellar(difference: Difference) -> bool:
@@ -207,10 +213,8 @@ EXCEPTIONS: Final = (
         ),
     ),
     Exemption(
-        "poke-env counts the Pressure of Pokémon that have not shown it, as it knows its own",
-        lambda each: (
-            _is_pressed(each) and each.block == "opponent_moves.state" and each.ours > each.theirs
-        ),
+        "poke-env counts the Pressure of Pokémon that have not shown it, as it may know or infer",
+        lambda each: _is_pressed(each) and each.ours > each.theirs,
     ),
     Exemption(
         "poke-env counts the Pressure of one foe, whoever a move is aimed at, and at how many",
@@ -270,11 +274,10 @@ EXCEPTIONS: Final = (
         _is_of_impostor,
     ),
     Exemption(
-        "poke-env takes any move as neutral to who has lost its first type, whatever the second is",
+        "poke-env takes any move as neutral to who has lost a type, and has Roost take none",
         lambda each: (
-            each.block == "damage.own"
-            and (foe := each.side.opponent_actives[each.entry % each.side.slots]) is not None
-            and foe.type_1 is PokemonType.THREE_QUESTION_MARKS
+            each.block in ("damage.own", "damage.opponent", "actives.state")
+            and any(map(_has_lost_type, each.side.actives))
         ),
     ),
     Exemption(

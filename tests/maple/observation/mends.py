@@ -80,7 +80,7 @@ def learn_ability(side: PokeEnvSide, words: list[str]) -> None:
     tag = next((word for word in words if word.startswith("[from] ability: ")), "")
     owner = next((word[5:] for word in words if word.startswith("[of] ")), words[2])
     if len(words) > 3 and words[3].startswith("ability: "):
-        tag, owner = words[3], words[2]
+        tag, owner = words[3], owner if words[1] == "-block" else words[2]
     if tag and owner:
         _show_ability(side, owner, tag.partition("ability: ")[2])
 
@@ -139,10 +139,18 @@ def believe_item(side: PokeEnvSide, words: list[str]) -> None:
 def learn_move(side: PokeEnvSide, words: list[str]) -> None:
     """Forewarn names a move of a foe, which poke-env does not learn."""
     if words[3] == "ability: Forewarn" and words[2].startswith(side.battle.player_role):
-        foe = side.opponent_actives[0]
+        foe = side.opponent_actives[0] if side.slots == 1 else None
         owner = side.pokemon(words[-1][5:]) if words[-1].startswith("[of] ") else foe
         if owner is not None:
             owner._add_move(words[4])
+
+
+def lose_pp(side: PokeEnvSide, words: list[str]) -> None:
+    """Spite and Eerie Spell take PP from a move, which poke-env does not count."""
+    if words[3] in ("move: Spite", "move: Eerie Spell"):
+        move = side.pokemon(words[2]).moves.get(Move.retrieve_id(words[4]))
+        if move is not None:
+            move._current_pp = max(0, move._current_pp - int(words[5]))
 
 
 def learn_move_not_used(side: PokeEnvSide, words: list[str]) -> None:
@@ -187,8 +195,9 @@ def learn_z_move(side: PokeEnvSide, words: list[str]) -> None:
 
 def take_back_forme(side: PokeEnvSide, words: list[str]) -> None:
     """A forme that a Pokémon only has on the field: poke-env keeps it on the bench."""
-    if side.left is not None and side.left in side.formes:
-        side.left._update_from_pokedex(side.formes.pop(side.left), store_species=False)
+    leaving = side.pokemon(words[2]) if words[1] == "faint" else side.left
+    if leaving is not None and leaving in side.formes:
+        leaving._update_from_pokedex(side.formes.pop(leaving), store_species=False)
 
 
 def _use(pokemon: Pokemon, name: str) -> None:
@@ -287,7 +296,7 @@ def _end(pokemon: Pokemon, effects: Iterable[str]) -> None:
 MENDS: Final[dict[str, tuple[Mend, ...]]] = {
     "-ability": (learn_copied_ability, learn_changed_ability),
     "-heal": (learn_healing_ability, restore_pp),
-    "-activate": (learn_ability, learn_lost_ability, learn_item, learn_move),
+    "-activate": (learn_ability, learn_lost_ability, learn_item, learn_move, lose_pp),
     "-curestatus": (learn_ability,),
     "-mega": (learn_stone,),
     "-primal": (learn_stone,),
@@ -326,5 +335,5 @@ MENDS: Final[dict[str, tuple[Mend, ...]]] = {
     "-prepare": (pay_for_first_turn,),
     "-transform": (unlearn_transform,),
     "-anim": (forget_what_was_prepared,),
-    "faint": (end_terastallization,),
+    "faint": (end_terastallization, take_back_forme),
 }

@@ -166,10 +166,13 @@ class PokeEnvSide:
         return pokemon
 
     def _at(self, ident: str) -> list[Pokemon]:
-        """Who stands in a place, as far as poke-env knows."""
+        """Who stands in a place, or lies there, as far as poke-env knows."""
         own = ident.startswith(self.battle.player_role)
-        places = self.own_actives if own else self.opponent_actives
-        place = places["ab".index(ident[2])]
+        prefix = "" if own else "opponent_"
+        if self.slots == 2:
+            place = getattr(self.battle, f"_{prefix}active_pokemon").get(ident[:3])
+        else:
+            place = getattr(self.battle, f"{prefix}active_pokemon")
         return [] if place is None else [place]
 
     @property
