@@ -38,7 +38,7 @@ disturbs it less.
 
 examples:
   scripts/benchmark.py                      all but patches, more than an hour on two cores
-  scripts/benchmark.py --quick              the same with fewer and shorter samples, a quarter
+  scripts/benchmark.py --quick              the same with fewer and shorter samples, 15 minutes
   scripts/benchmark.py --only simulator     what turbo gains in each generation, ten minutes
   scripts/benchmark.py --only limit,pool    what the bridge costs over the bare simulator
   scripts/benchmark.py --no-turbo           rows without turbo, unless they are about it
