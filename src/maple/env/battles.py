@@ -60,7 +60,17 @@ class Ending:
 class Agent:
     """A row of the environment: the seat of a slot that somebody outside decides for."""
 
-    __slots__ = ("ending", "is_acting", "is_first", "number", "observation", "seat", "slot")
+    __slots__ = (
+        "ending",
+        "is_acting",
+        "is_first",
+        "key",
+        "number",
+        "observation",
+        "seat",
+        "slot",
+        "steps",
+    )
 
     def __init__(self, number: int, slot: int, seat: int) -> None:
         self.number = number
@@ -68,12 +78,22 @@ class Agent:
         self.seat = seat
         self.observation = b""
         """What it saw last."""
+        self.key = 0
+        self.steps = 0
+        """The key of its seat in this battle, and how many decisions it has been asked for."""
         self.ending: Ending | None = None
         """How its last battle ended, until somebody has been told."""
         self.is_first = True
         """Whether nothing led to its observation: a battle that was asked for begins with it."""
         self.is_acting = False
         """Whether it was handed out, and an action is owed."""
+
+    def ask(self, seat: Seat) -> None:
+        """Takes over what its seat has been asked."""
+        seat.steps += 1
+        self.observation = seat.observation
+        self.key = seat.key
+        self.steps = seat.steps
 
     def __repr__(self) -> str:
         state = "acting" if self.is_acting else "not acting"
@@ -553,7 +573,7 @@ class Battles:
         else:
             seat.pick(self._actions, action)
         if seat.is_asked:
-            agent.observation = seat.observation
+            agent.ask(seat)
             self._ready.append(agent)
         elif not battle.waits:
             self._send(slot, battle)
@@ -600,7 +620,7 @@ class Battles:
             if seat.agent is None:
                 opponents = seat
             else:
-                seat.agent.observation = seat.observation
+                seat.agent.ask(seat)
                 self._ready.append(seat.agent)
                 if slot.is_busy:
                     self._set_busy(slot, False)

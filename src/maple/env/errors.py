@@ -27,8 +27,6 @@ class StepTimeout(BridgeError):
     `environments` are their numbers.
     """
 
-    def __init__(
-        self, message: str, *, environments: tuple[int, ...] = (), **facts: Any
-    ) -> None:
+    def __init__(self, message: str, *, environments: tuple[int, ...] = (), **facts: Any) -> None:
         super().__init__(message, **facts)
         self.environments = environments

@@ -154,7 +154,7 @@ class SerialBattles:
             agent = seat.agent
             assert agent is not None
             if not agent.is_acting and agent not in self._ready:
-                agent.observation = seat.observation
+                agent.ask(seat)
                 self._ready.append(agent)
 
     async def _send(self, battle: Battle) -> BridgeError | None:

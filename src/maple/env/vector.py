@@ -16,6 +16,7 @@ from gymnasium.vector.utils import batch_space
 
 from bridge import BridgeConfig, ControllerRegistry, View, seeds
 from bridge.errors import ConfigError
+from bridge.sampling import derive_keys
 from bridge.settings import build_settings
 
 from .battles import Agent, Battles, Engine, Opening
@@ -222,6 +223,18 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         agents = self._loop.run(self._stage.battles.receive(self.batch_size))
         agents.sort(key=_number)
         return self._assemble(agents)
+
+    def keys(self, env_id: Array | None = None) -> npt.NDArray[np.uint64]:
+        """Numbers to draw the actions of agents by, as `bridge.sampling.sample` does.
+
+        Each depends on the seed, the environment, its battle and how many decisions there were in
+        it, so that an agent draws the same whatever rows were in its batch.
+        """
+        agents = self._agents
+        if env_id is not None:
+            agents = [agents[number] for number in np.asarray(env_id).tolist()]
+        keys = np.array([agent.key for agent in agents], np.uint64)
+        return derive_keys(keys, [agent.steps for agent in agents])
 
     def stats(self, *, round_trips: bool = True) -> dict[str, Any]:
         """What the pool says of itself, as plain data; see ControllerRegistry.stats."""

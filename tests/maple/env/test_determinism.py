@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bridge import BridgeConfig
+from bridge.sampling import sample
 from maple.env import SerialVectorEnv, VectorEnv
 
 from .hands import TEAM, play, step
@@ -66,6 +67,28 @@ def test_a_reset_with_a_seed_begins_anew_and_one_without_goes_on(settings: Bridg
     assert went_on == again_on
     assert not {*first.values()} & {*went_on.values()}
     assert not {*first.values()} & {*other.values()}
+
+
+@pytest.mark.parametrize("kind", [VectorEnv, SerialVectorEnv])
+def test_the_keys_of_agents_are_of_one_decision_each_and_the_same_in_any_batch(
+    settings: BridgeConfig, kind: type[VectorEnv]
+) -> None:
+    """Two agents who draw by their keys decide alike, however many others there are."""
+    drawn: dict[int, list[list[int]]] = {}
+    for num_envs in (2, 4):
+        with kind("gen1randombattle", num_envs, 2, seed=3, bridge=settings) as env:
+            env.async_reset()
+            seen: list[list[int]] = [[] for _ in range(num_envs)]
+            while min(len(seen[0]), len(seen[1])) < 60:
+                observation, *_, info = env.recv()
+                keys = env.keys(info["env_id"])
+                for agent, key in zip(info["env_id"].tolist(), keys.tolist(), strict=True):
+                    seen[agent].append(key)
+                mask = observation["action_mask"]
+                env.send(sample(np.zeros(mask.shape), mask, keys), info["env_id"])
+            drawn[num_envs] = [keys[:60] for keys in seen[:2]]
+    assert drawn[2] == drawn[4]
+    assert len({key for keys in drawn[2] for key in keys}) == 120
 
 
 def by_features(features: np.ndarray, ids: np.ndarray) -> np.ndarray:
