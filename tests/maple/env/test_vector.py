@@ -120,11 +120,20 @@ def test_wrappers_of_gymnasium_find_what_they_look_for(settings: BridgeConfig) -
     listed = DictInfoToList(make(settings, num_envs=2))
     observation, infos = listed.reset()
     assert [info["env_id"] for info in infos] == [0, 1]
+    ended = False
+    while not ended:
+        observation, _, terminated, _, infos = listed.step(choose(observation))
+        ended = terminated.any()
+    for info, end in zip(infos, terminated, strict=True):
+        assert ("final_info" in info) == ("winner" in info) == end
+        assert not end or info["final_info"]["reason"] == "win"
     listed.close()
 
 
 def test_actions_that_are_wrong_are_named_and_change_nothing(settings: BridgeConfig) -> None:
     with make(settings, num_envs=2) as env:
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            env.step(np.zeros(2, int))
         observation, _ = env.reset()
         actions = choose(observation)
         illegal = actions.copy()
@@ -209,6 +218,8 @@ def test_what_was_not_received_cannot_be_sent(settings: BridgeConfig) -> None:
         action = choose(observation)
         with pytest.raises(ValueError, match="nothing to decide"):
             env.send(action, np.array([(agent + 1) % 3]))
+        with pytest.raises(IndexError, match="agents are 0 to 2"):
+            env.send(action, np.array([-1]))
         with pytest.raises(ValueError, match="two actions"):
             env.send(np.repeat(action, 2), np.array([agent, agent]))
         with pytest.raises(ValueError, match="for"):

@@ -128,7 +128,7 @@ def _is_of_impostor(difference: Difference) -> bool:
     if difference.block == "damage.own":
         pokemon = side.opponent_actives[difference.entry % side.slots]
     if difference.block.startswith("own"):
-        return pokemon is not None and difference.field == "revealed" and _is_disguised(side)
+        return difference.field in ("revealed", "pp") and _is_disguised(side)
     return pokemon in side.impostors
 
 
@@ -241,6 +241,10 @@ EXCEPTIONS: Final = (
     Exemption(
         "poke-env does not keep that a Pokémon has used Defense Curl",
         lambda each: each.field == "defensecurl" and (each.ours, each.theirs) == (1, 0),
+    ),
+    Exemption(
+        "poke-env has protections in a row end with one that fails as nobody is left to move",
+        lambda each: each.field == "protects" and each.theirs == 0 and each.side.slots == 2,
     ),
     Exemption(
         "poke-env does not count Max Guard among protections",

@@ -270,6 +270,25 @@ def stop_in_confusion(side: PokeEnvSide, words: list[str]) -> None:
     """Who hurts itself in its confusion does not move: poke-env still has its move prepared."""
     if words[-1] == "[from] confusion":
         forget_what_it_was_about_to_do(side, words)
+        side.pokemon(words[2])._protect_counter = 0
+
+
+def eat_berry(side: PokeEnvSide, words: list[str]) -> None:
+    """A berry that hurts who set it off is gone: poke-env has its owner hold it again."""
+    if words[-1].startswith("[of] ") and words[-2].endswith(" Berry"):
+        side.pokemon(words[-1][5:]).item = None
+
+
+def sleep_instead_of_recharging(side: PokeEnvSide, words: list[str]) -> None:
+    """In generation 1 who falls asleep need not recharge any more."""
+    if side.generation == 1 and words[3] == "slp":
+        side.pokemon(words[2]).must_recharge = False
+
+
+def carry_off(side: PokeEnvSide, words: list[str]) -> None:
+    """Whom Sky Drop takes along does not fly by itself any more."""
+    if words[3] == "Sky Drop" and len(words) > 4:
+        forget_what_was_prepared(side, [*words[:2], words[4], *words[3:]])
 
 
 def end_terastallization(side: PokeEnvSide, words: list[str]) -> None:
@@ -312,9 +331,14 @@ MENDS: Final[dict[str, tuple[Mend, ...]]] = {
     "-boost": (learn_ability,),
     "-setboost": (learn_ability,),
     "-sethp": (learn_ability,),
-    "-damage": (learn_ability, stop_in_confusion),
+    "-damage": (learn_ability, stop_in_confusion, eat_berry),
     "-item": (learn_ability, believe_item),
-    "-status": (count_sleep_anew, learn_item_of_status, learn_ability),
+    "-status": (
+        count_sleep_anew,
+        learn_item_of_status,
+        learn_ability,
+        sleep_instead_of_recharging,
+    ),
     "move": (
         count_sleep_once,
         end_effects_with_a_move,
@@ -332,7 +356,7 @@ MENDS: Final[dict[str, tuple[Mend, ...]]] = {
     "turn": (count_poison_of_residents, end_effects_of_the_turn),
     "upkeep": (end_effects_of_the_turn,),
     "cant": (count_sleep_alone, forget_what_it_was_about_to_do, learn_move_not_used),
-    "-prepare": (pay_for_first_turn,),
+    "-prepare": (pay_for_first_turn, carry_off),
     "-transform": (unlearn_transform,),
     "-anim": (forget_what_was_prepared,),
     "faint": (end_terastallization, take_back_forme),
