@@ -91,7 +91,7 @@ function hearStart(tracker, line) {
       startFuture(tracker, line, effect);
       break;
     case 'smackdown':
-      ground(tracker, slot);
+      ground(tracker, slot, tracker.names.flying);
       volatiles[effect.volatile] = 1;
       break;
     default:
@@ -160,11 +160,12 @@ function clearPerish({ names }, slot) {
 /**
  * @param {Tracker} tracker
  * @param {Slot} slot
+ * @param {number[]} moves that are broken off
  */
-function ground({ names }, slot) {
+function ground({ names }, slot, moves) {
   const { magnetrise, telekinesis, preparing } = names.volatiles;
   slot.volatiles[magnetrise] = slot.volatiles[telekinesis] = 0;
-  if (names.airborne.includes(slot.prepared)) slot.volatiles[preparing] = 0;
+  if (moves.includes(slot.prepared)) slot.volatiles[preparing] = 0;
 }
 
 /** @type {Hear} */
@@ -292,7 +293,7 @@ function hearActivateMove(tracker, line, effect, ident) {
       slot.pokemon.holds(names.look('items', line.plain(3)));
       break;
     case 'gravity':
-      ground(tracker, slot);
+      ground(tracker, slot, tracker.names.airborne);
       break;
     default:
   }

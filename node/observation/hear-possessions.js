@@ -1,7 +1,7 @@
 'use strict';
 /** Lines that tell of items and abilities, and who an effect that a line names belongs to. */
 
-const { UNKNOWN } = require('./tracked-pokemon');
+const { NONE, UNKNOWN } = require('./tracked-pokemon');
 
 /**
  * @typedef {import('./lines').Line} Line
@@ -105,7 +105,12 @@ function onlyFoe(tracker, ident) {
 
 /** @type {Hear} */
 function hearItemEnd(tracker, line) {
-  tracker.pokemon(line.part(1))?.loses(tracker.names.look('items', line.part(2)), tracker.actions);
+  const pokemon = tracker.pokemon(line.part(1));
+  if (!pokemon) return;
+  const item = tracker.names.look('items', line.part(2));
+  // A berry can be eaten again, or work later, when something else is held.
+  const isAgain = pokemon.item > NONE && pokemon.item !== item && tracker.tables.items[item]?.[tracker.names.columns.berry];
+  if (!isAgain) pokemon.loses(item, tracker.actions);
 }
 
 /** @type {Hear} */

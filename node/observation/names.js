@@ -95,8 +95,9 @@ class Names {
     this.targets = spec.classes.targets;
     /** Fields that end without a word. */
     this.brief = { deluge: this.lists.fields.indexOf('iondeluge'), lock: this.lists.fields.indexOf('fairylock') };
-    /** What a Pokémon that prepares them is in the air for. */
-    this.airborne = ['bounce', 'fly', 'skydrop'].map((name) => this.find('moves', name));
+    /** Moves for which a Pokémon that prepares them is in the air, alone or with another. */
+    this.flying = ['bounce', 'fly'].map((name) => this.find('moves', name));
+    this.airborne = [...this.flying, this.find('moves', 'skydrop')];
     /** For how many turns at most a move goes on by itself. */
     this.lasting = new Map(LASTING.map(([name, turns]) => [this.find('moves', name), turns]));
     /** Moves, abilities and statuses that the tracker knows by name. */

@@ -709,6 +709,15 @@ describe('items', () => {
     assert.deepEqual([item(actives(tracker).pokemon), item(actives(tracker).foe)], ['unknown', 'none']);
   });
 
+  it('stay when a berry of before is eaten again', () => {
+    const tracker = heard(9, `${LEADS}
+      |-enditem|p1a: Mew|Sitrus Berry|[eat]
+      |-item|p1a: Mew|Leftovers|[from] move: Trick
+      |-activate|p1a: Mew|ability: Cud Chew
+      |-enditem|p1a: Mew|Sitrus Berry|[eat]`);
+    assert.equal(item(actives(tracker).pokemon), 'leftovers');
+  });
+
   it('and abilities there are none before there were any', () => {
     const old = heard(1, LEADS);
     const { pokemon } = actives(old);
