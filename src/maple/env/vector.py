@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import gymnasium.vector
 import numpy as np
@@ -19,23 +19,18 @@ from bridge.errors import ConfigError
 from bridge.sampling import derive_keys
 from bridge.settings import build_settings
 
+from .batches import Array, Batches, Info, Observation, Step
 from .battles import Agent, Battles, Engine, Opening
 from .loop import OwnLoop
 from .observation import ObservationConfig, Observations, load_observation_config
 from .opponents import OpponentKind, make_opponent
-from .rewards import Outcome, RewardConfig, Rewards, load_reward_config
+from .rewards import RewardConfig, Rewards, load_reward_config
 from .teams import Teams, TeamsArgument
 
 __all__ = ["VectorEnv"]
 
-Array: TypeAlias = npt.NDArray[Any]
-Observation: TypeAlias = dict[str, Array]
-Info: TypeAlias = dict[str, Any]
-Step: TypeAlias = tuple[Observation, Array, Array, Array, Info]
-
 # No room is forgotten here, however long a learner rests.
 _IDLE_SECONDS = 90 * 86_400.0
-_OUTCOMES = {1: Outcome.WIN, -1: Outcome.LOSS, 0: Outcome.TIE}
 
 
 class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
@@ -122,7 +117,6 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         self.closed = False
         self._agents = self._stage.battles.agents
         self._observations = self._stage.observations
-        self._rewards = self._stage.rewards
         self.format = format
         self.num_battles = num_envs
         self.num_envs = len(self._agents)
@@ -136,9 +130,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         self.single_action_space = self._observations.actions.space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        slots = self._observations.actions.slots
-        self._taken = np.zeros((self.num_envs, slots) if slots > 1 else self.num_envs, np.int64)
-        self._before = np.zeros((self.num_envs, self._observations.bytes), np.uint8)
+        self._batches = Batches(
+            self._observations,
+            self._stage.rewards,
+            self.num_envs,
+            may_wait=self.num_envs > num_envs,
+        )
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else repr(self._stage.battles)
@@ -174,7 +171,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         """Begins a new battle in every environment; with a seed, the first of that seed."""
         self._begin(seed, options)
         self._loop.run(self._stage.battles.receive(self.num_envs))
-        observation, _, _, _, info = self._assemble(self._agents)
+        observation, _, _, _, info = self._batches.assemble(self._agents)
         return observation, info
 
     def step(self, actions: Array) -> Step:
@@ -184,14 +181,17 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         `info["waiting"]`, can do nothing but action 0, and what they are given is not looked at.
         """
         actions = np.asarray(actions)
-        if actions.shape != self._taken.shape:
-            raise ValueError(f"actions are {actions.shape}, but must be {self._taken.shape}")
+        taken = self._batches.taken
+        if not self._has_begun:
+            raise gymnasium.error.ResetNeeded("the first step comes after a reset")
+        if actions.shape != taken.shape:
+            raise ValueError(f"actions are {actions.shape}, but must be {taken.shape}")
         acting = [agent for agent in self._agents if agent.is_acting]
-        self._taken[:] = actions
+        taken[:] = actions
         listed = actions.tolist()
         chosen = [listed[agent.number] for agent in acting]
         self._loop.run(self._stage.battles.step(acting, chosen))
-        return self._assemble(self._agents)
+        return self._batches.assemble(self._agents)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Ends every process."""
@@ -207,12 +207,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         """Takes actions of agents that `recv` has returned; Node works on them from here on."""
         numbers = np.asarray(env_id)
         actions = np.asarray(actions)
-        if actions.shape != (*numbers.shape, *self._taken.shape[1:]) or numbers.ndim != 1:
+        taken = self._batches.taken
+        if actions.shape != (*numbers.shape, *taken.shape[1:]) or numbers.ndim != 1:
             raise ValueError(f"actions are {actions.shape}, for {numbers.shape} agents")
-        agents = [self._agents[number] for number in numbers.tolist()]
+        agents = self._find(numbers)
         if len({agent.number for agent in agents}) < len(agents):
             raise ValueError("an agent has two actions")
-        self._taken[numbers] = actions
+        taken[numbers] = actions
         self._loop.run(self._stage.battles.send(agents, actions.tolist()))
 
     def recv(self) -> Step:
@@ -222,7 +223,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         """
         agents = self._loop.run(self._stage.battles.receive(self.batch_size))
         agents.sort(key=_number)
-        return self._assemble(agents)
+        return self._batches.assemble(agents)
 
     def keys(self, env_id: Array | None = None) -> npt.NDArray[np.uint64]:
         """Numbers to draw the actions of agents by, as `bridge.sampling.sample` does.
@@ -230,9 +231,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         Each depends on the seed, the environment, its battle and how many decisions there were in
         it, so that an agent draws the same whatever rows were in its batch.
         """
-        agents = self._agents
-        if env_id is not None:
-            agents = [agents[number] for number in np.asarray(env_id).tolist()]
+        agents = self._agents if env_id is None else self._find(np.asarray(env_id))
         keys = np.array([agent.key for agent in agents], np.uint64)
         return derive_keys(keys, [agent.steps for agent in agents])
 
@@ -242,6 +241,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
 
     # Inside
 
+    def _find(self, numbers: Array) -> list[Agent]:
+        listed = numbers.tolist()
+        if listed and not 0 <= min(listed) <= max(listed) < self.num_envs:
+            raise IndexError(f"agents are 0 to {self.num_envs - 1}, not {listed}")
+        return [self._agents[number] for number in listed]
+
     def _begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
         if options:
             raise ValueError(f"a reset has no options, but was given {', '.join(options)}")
@@ -250,80 +255,6 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
             seed = self._seed  # type: ignore[assignment]
         self._loop.run(self._stage.battles.reset(seed))
         self._has_begun = True
-
-    def _assemble(self, agents: Sequence[Agent]) -> Step:
-        """What agents see, and what came of what they did before."""
-        numbers = np.array([agent.number for agent in agents])
-        raw = self._observations.stack([agent.observation for agent in agents])
-        observation = self._observations.expand(raw)
-        ends = [(row, agent) for row, agent in enumerate(agents) if agent.ending is not None]
-        info: Info = {"env_id": numbers}
-        terminated = np.zeros(len(agents), np.bool_)
-        truncated = np.zeros(len(agents), np.bool_)
-        outcomes = np.zeros(len(agents), np.int64)
-        after = raw
-        if ends:
-            after = raw.copy()
-            self._add_ends(ends, after, outcomes, terminated, truncated, info)
-        parts = self._rewards.parts(self._before[numbers], after, outcomes, self._taken[numbers])
-        idle = [row for row, agent in enumerate(agents) if agent.is_first or not agent.is_acting]
-        if idle:
-            parts[idle] = 0
-        parts *= self._rewards.weights
-        info["reward_parts"] = dict(zip(self._rewards.names, parts.T, strict=True))
-        reward = parts.sum(axis=1)
-        if self.num_envs > self.num_battles:
-            self._add_waiting(agents, observation, info)
-        self._before[numbers] = raw
-        return observation, reward, terminated, truncated, info
-
-    def _add_ends(
-        self,
-        ends: list[tuple[int, Agent]],
-        after: Array,
-        outcomes: Array,
-        terminated: Array,
-        truncated: Array,
-        info: Info,
-    ) -> None:
-        rows = [row for row, _ in ends]
-        endings = [agent.ending for _, agent in ends]
-        count = len(outcomes)
-        mask = np.zeros(count, np.bool_)
-        mask[rows] = True
-        last = self._observations.stack([e.observation for e in endings if e is not None])
-        after[rows] = last
-        seen = self._observations.expand(last)
-        told: dict[str, Array] = {
-            "final_obs": np.full(count, None, object),
-            "winner": np.full(count, None, object),
-            "reason": np.full(count, None, object),
-            "turns": np.zeros(count, np.int64),
-        }
-        for index, (row, agent) in enumerate(ends):
-            ending = agent.ending
-            assert ending is not None
-            truncated[row] = ending.is_truncated
-            terminated[row] = not ending.is_truncated
-            outcomes[row] = 0 if ending.is_truncated else _OUTCOMES[ending.score]
-            told["final_obs"][row] = {name: part[index] for name, part in seen.items()}
-            told["winner"][row] = ending.winner
-            told["reason"][row] = ending.reason
-            told["turns"][row] = ending.turns
-            agent.ending = None
-        for name, values in told.items():
-            info[name], info[f"_{name}"] = values, mask
-        final = ("winner", "reason", "turns")
-        info["final_info"] = {key: info[key] for name in final for key in (name, f"_{name}")}
-        info["_final_info"] = mask
-
-    def _add_waiting(self, agents: Sequence[Agent], observation: Observation, info: Info) -> None:
-        waiting = np.array([not agent.is_acting for agent in agents])
-        info["waiting"] = waiting
-        if waiting.any():
-            mask = observation["action_mask"]
-            mask[waiting] = 0
-            mask[waiting, ..., 0] = 1
 
 
 class _Stage:

@@ -120,10 +120,9 @@ def test_wrappers_of_gymnasium_find_what_they_look_for(settings: BridgeConfig) -
     listed = DictInfoToList(make(settings, num_envs=2))
     observation, infos = listed.reset()
     assert [info["env_id"] for info in infos] == [0, 1]
-    ended = False
-    while not ended:
+    terminated = np.zeros(2, np.bool_)
+    while not terminated.any():
         observation, _, terminated, _, infos = listed.step(choose(observation))
-        ended = terminated.any()
     for info, end in zip(infos, terminated, strict=True):
         assert ("final_info" in info) == ("winner" in info) == end
         assert not end or info["final_info"]["reason"] == "win"
