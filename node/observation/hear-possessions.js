@@ -109,8 +109,9 @@ function hearItemEnd(tracker, line) {
   if (!pokemon) return;
   const item = tracker.names.look('items', line.part(2));
   // A berry can be eaten again, or work later, when something else is held.
-  const isAgain = pokemon.item > NONE && pokemon.item !== item && tracker.tables.items[item]?.[tracker.names.columns.berry];
+  const isAgain = pokemon.item > NONE && pokemon.item !== item && pokemon.eaten === item;
   if (!isAgain) pokemon.loses(item, tracker.actions);
+  pokemon.eaten = item;
 }
 
 /** @type {Hear} */

@@ -31,6 +31,8 @@ class TrackedPokemon {
     this.item = generation < 2 ? NONE : UNKNOWN;
     /** The item that it has lost, so that its last words are not taken for a new one. */
     this.lost = UNKNOWN;
+    /** The item that it has used up, or lost, last. */
+    this.eaten = UNKNOWN;
     /** The move, by its number in the battle, in which it has lost it. */
     this.lostIn = 0;
     this.teraType = (generation === 9 ? types.get('unknown') : types.get('none')) ?? UNKNOWN;
