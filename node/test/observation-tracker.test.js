@@ -168,6 +168,21 @@ describe('the tracker of a battle', () => {
     assert.deepEqual([p1.left, status(p1.pokemon[0]), p1.pokemon[0].hp, p1.pokemon[0].slot], [6, 'none', 128, 0]);
   });
 
+  it('survives lines that are cut short anywhere', () => {
+    const { Battle, Teams } = simulator;
+    const team = Teams.pack(Teams.generate('gen9randombattle', { seed: /** @type {any} */ ([1, 2, 3, 4]) }));
+    const battle = new Battle(/** @type {any} */ ({ formatid: 'gen9customgame', seed: [1, 2, 3, 4] }));
+    for (const id of /** @type {const} */ (['p1', 'p2'])) battle.setPlayer(id, { name: id, team });
+    while (!battle.ended && battle.turn < 40) battle.makeChoices();
+    for (let kept = 0; kept < 8; kept++) {
+      const tracker = new Tracker(spec);
+      for (const [index, line] of battle.log.entries()) {
+        const isCut = index % 8 === kept;
+        assert.doesNotThrow(() => tracker.hear(isCut ? line.slice(0, (line.length * (kept + 1)) / 9) : line), line);
+      }
+    }
+  });
+
   it('makes a Pokémon that it has never heard of from its details, and ignores what it does not know', () => {
     const tracker = heard(9, LEADS);
     for (const line of [
