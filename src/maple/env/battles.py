@@ -20,6 +20,7 @@ from bridge.errors import (
     BridgeError,
     ChoiceRejected,
     ControllerDied,
+    ProtocolViolation,
     RoomClosed,
 )
 
@@ -139,8 +140,10 @@ class Seat:
         if update.rqid is not None:
             self.rqid = update.rqid
             self.is_asked = True
-        assert update.observation is not None
-        self.observation = update.observation
+        if update.observation is None:
+            self.battle.table.break_down(ProtocolViolation("Node asks without an observation"))
+        else:
+            self.observation = update.observation
 
     def next_key(self) -> int:
         """The key of this seat's next decision, for those who draw it."""
@@ -183,6 +186,9 @@ class Opponent(Protocol):
 
     def player(self, name: str, team: str | None) -> Player:
         """Who sits there."""
+
+    def update(self, policy: object) -> None:
+        """Decides by another policy from now on; raises ConfigError if it has none."""
 
     async def close(self) -> None:
         """Gives back what it holds."""

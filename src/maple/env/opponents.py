@@ -110,6 +110,9 @@ class _RowOpponent:
                 seat.choose(actions.choice(seat.observation, action))
         seat.battle.table.chosen(seat.battle)
 
+    def update(self, policy: object) -> None:
+        raise ConfigError("this opponent has no policy that could be replaced")
+
     async def close(self) -> None:
         """It holds nothing."""
 
@@ -302,6 +305,11 @@ class RowsOpponent(_BatchOpponent):
         super().__init__(observations)
         self._policy = policy
 
+    def update(self, policy: object) -> None:
+        if not isinstance(policy, RowsPolicy):
+            raise ConfigError(f"{policy!r} does not act, as the policy before it")
+        self._policy = policy
+
     async def act(self, raw: Rows, keys: Keys) -> Values:
         return self._policy.act(raw, self._actions.masks(raw), keys)
 
@@ -309,14 +317,21 @@ class RowsOpponent(_BatchOpponent):
 class PolicyOpponent(_BatchOpponent):
     """A policy of logits, from features and ids, of which actions are drawn.
 
-    It runs in the thread of its queue. A queue that is given, with a Sampler as policy `name`, is
-    not closed here.
+    It runs in the thread of its queue.
     """
 
     def __init__(self, policy: Callable[..., Any], observations: Observations) -> None:
         super().__init__(observations)
+        self.queue = InferenceQueue(self._sampler(policy))
+
+    def update(self, policy: object) -> None:
+        if not callable(policy):
+            raise ConfigError(f"{policy!r} cannot be called, as the policy before it")
+        self.queue.update_policy(self._sampler(policy))
+
+    def _sampler(self, policy: Callable[..., Any]) -> Sampler:
         pairs: Any = self._actions.second_mask if self._actions.slots == 2 else None
-        self.queue = InferenceQueue(Sampler(policy, second_mask=pairs))
+        return Sampler(policy, second_mask=pairs)
 
     async def act(self, raw: Rows, keys: Keys) -> Values:
         rows = self._observations.expand(raw)

@@ -115,6 +115,9 @@ class PlayerOpponent:
         seat.choose(choice)
         seat.battle.table.chosen(seat.battle)
 
+    def update(self, policy: object) -> None:
+        raise ConfigError(f"{self._player.username} has no policy that could be replaced")
+
     async def close(self) -> None:
         for task in self._choosing:
             task.cancel()

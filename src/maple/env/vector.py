@@ -20,7 +20,7 @@ from bridge.sampling import derive_keys
 from bridge.settings import build_settings
 
 from .batches import Array, Batches, Info, Observation, Step
-from .battles import Agent, Battles, Engine, Opening
+from .battles import Agent, Battles, Engine, Opening, Opponent
 from .loop import OwnLoop
 from .observation import ObservationConfig, Observations, load_observation_config
 from .opponents import OpponentKind, make_opponent
@@ -235,6 +235,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         keys = np.array([agent.key for agent in agents], np.uint64)
         return derive_keys(keys, [agent.steps for agent in agents])
 
+    def update_opponent(self, policy: object) -> None:
+        """Replaces the policy in the other seat from its next batch on, by one of the same kind.
+
+        It may decide while a learner learns: hand in a copy of weights that go on changing.
+        """
+        self._loop.run(self._stage.update_opponent(policy))
+
     def stats(self, *, round_trips: bool = True) -> dict[str, Any]:
         """What the pool says of itself, as plain data; see ControllerRegistry.stats."""
         return self._loop.run(self._stage.stats(round_trips=round_trips))
@@ -269,6 +276,7 @@ class _Stage:
         self._make_battles = make_battles
         self._registry: ControllerRegistry | None = None
         self._battles: Engine | None = None
+        self._opponent: Opponent | None = None
 
     async def set(
         self,
@@ -291,9 +299,9 @@ class _Stage:
         self.observations = Observations(facts.game_type, int(generation[1]), observation.groups)
         self.rewards = Rewards(reward, facts.game_type, int(generation[1]))
         groups = {*self.observations.groups, *self.rewards.groups}
-        other = None
         if not (isinstance(opponent, str) and opponent == "self"):
-            other = make_opponent(opponent, self.observations, format)
+            self._opponent = make_opponent(opponent, self.observations, format)
+        other = self._opponent
         opening = Opening(
             format,
             View(lines=False, observe=self.observations.spec.select(tuple(groups))),
@@ -308,6 +316,11 @@ class _Stage:
         )
         self.battles = self._make_battles(registry, opening, slots, timeout=timeout)
         self._battles = self.battles
+
+    async def update_opponent(self, policy: object) -> None:
+        if self._opponent is None:
+            raise ConfigError("both seats have an agent: there is no opponent")
+        self._opponent.update(policy)
 
     async def stats(self, *, round_trips: bool) -> dict[str, Any]:
         assert self._registry is not None

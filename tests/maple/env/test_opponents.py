@@ -14,6 +14,7 @@ from poke_env.player import MaxBasePowerPlayer, Player, RandomPlayer
 from poke_env.player.battle_order import BattleOrder
 
 from bridge import BridgeConfig, ControllerRegistry, View
+from bridge.errors import ConfigError
 from bridge.sampling import derive_keys
 from maple.env import Actions, ObservationSpec, VectorEnv
 from maple.env.keys import battle_key, step_key
@@ -186,6 +187,37 @@ def test_a_policy_that_insists_on_an_action_gets_its_way_in_doubles(settings: Br
             observation, _, _, truncated, _ = env.step(choose(observation))
             assert not truncated.any()
     assert max(batches) >= 4, "rows of several battles are computed together"
+
+
+def test_the_policy_of_an_opponent_is_replaced_from_its_next_batch_on(
+    settings: BridgeConfig,
+) -> None:
+    calls: list[str] = []
+
+    def named(name: str) -> Any:  # noqa: ANN401 - a policy
+        def policy(features: np.ndarray, ids: np.ndarray) -> np.ndarray:
+            calls.append(name)
+            return np.zeros((len(features), 10))
+
+        return policy
+
+    with VectorEnv(QUICK, 2, seed=2, opponent=named("first"), bridge=settings) as env:
+        observation, _ = env.reset()
+        for _ in range(5):
+            observation, *_ = env.step(choose(observation))
+        assert set(calls) == {"first"}
+        env.update_opponent(named("second"))
+        calls.clear()
+        for _ in range(5):
+            observation, *_ = env.step(choose(observation))
+        # What was computed before the change may have been by the first.
+        assert calls[-1] == "second"
+        with pytest.raises(ConfigError, match="cannot be called"):
+            env.update_opponent("random")
+    for opponent in ("random", "self"):
+        other = VectorEnv(QUICK, 1, opponent=opponent, bridge=settings)
+        with other, pytest.raises(ConfigError):
+            other.update_opponent(named("third"))
 
 
 # Players of poke-env

@@ -22,7 +22,7 @@ from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 from bridge import BridgeConfig
 from bridge.errors import BattleRejected, ConfigError
 from maple.env import IllegalAction, VectorEnv
-from tests.conftest import controllers
+from tests.conftest import LOOPS, controllers
 
 from .hands import TEAM, choose
 
@@ -438,7 +438,11 @@ def _processes(pids: list[int]) -> list[psutil.Process]:
     return found
 
 
-def test_ctrl_c_ends_the_wait_and_nothing_else(settings: BridgeConfig) -> None:
+@pytest.mark.parametrize("loop", LOOPS)
+def test_ctrl_c_ends_the_wait_and_nothing_else(
+    settings: BridgeConfig, monkeypatch: pytest.MonkeyPatch, loop: str
+) -> None:
+    monkeypatch.setattr("maple.env.loop._loop_factory", lambda: LOOPS[loop])
     before = controllers()
     with make(settings, num_envs=2) as env:
         observation, info = env.reset()
