@@ -213,22 +213,16 @@ EXCEPTIONS: Final = (
         ),
     ),
     Exemption(
-        "poke-env counts the Pressure of Pokémon that have not shown it, as it may know or infer",
-        lambda each: _is_pressed(each) and each.ours > each.theirs,
+        "poke-env takes Pressure as known that was not shown, and as one foe's, whom a line names",
+        _is_pressed,
     ),
     Exemption(
-        "poke-env counts the Pressure of one foe, whoever a move is aimed at, and at how many",
-        lambda each: _is_pressed(each) and each.side.slots == 2,
+        "poke-env counts every turn of a move that goes on, as generation 2 does not say so",
+        lambda each: each.field == "pp" and each.ours > each.theirs and each.side.generation == 2,
     ),
     Exemption(
-        "poke-env counts every turn of Rollout, which is paid for once, in generation 2",
-        lambda each: (
-            each.field == "pp"
-            and each.ours > each.theirs
-            and each.side.generation == 2
-            and (pokemon := _subject(each)) is not None
-            and "rollout" in pokemon.moves
-        ),
+        "poke-env ends Flash Fire with a move that it strengthens",
+        lambda each: each.field == "flashfire" and (each.ours, each.theirs) == (1, 0),
     ),
     Exemption(
         "poke-env does not keep what Mimic has copied as requests do",
@@ -243,21 +237,21 @@ EXCEPTIONS: Final = (
         lambda each: each.field == "defensecurl" and (each.ours, each.theirs) == (1, 0),
     ),
     Exemption(
-        "poke-env has protections in a row end with one that fails as nobody is left to move",
-        lambda each: each.field == "protects" and each.theirs == 0 and each.side.slots == 2,
+        "poke-env ends a row of protections with one that fails as the last to move, or is broken",
+        lambda each: (
+            each.field == "protects"
+            and each.theirs == 0
+            and (each.side.slots == 2 or each.side.generation < 6)
+        ),
     ),
     Exemption(
         "poke-env does not count Max Guard among protections",
         lambda each: each.field == "protects" and each.theirs == 0 and each.side.generation == 8,
     ),
     Exemption(
-        "poke-env gives who turns into another the ability that only its own side knows, or none",
+        "poke-env gives who turns into another its ability as far as it knows that, and for good",
         lambda each: (
-            each.block == "actives.who"
-            and each.field == "ability"
-            and each.ours == UNKNOWN
-            and (pokemon := _subject(each)) is not None
-            and pokemon.transformed
+            each.field == "ability" and each.ours == UNKNOWN and _subject(each) in each.side.copies
         ),
     ),
     Exemption(

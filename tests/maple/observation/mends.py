@@ -91,6 +91,15 @@ def learn_copied_ability(side: PokeEnvSide, words: list[str]) -> None:
         _show_ability(side, words[-1][5:], words[3])
 
 
+def learn_swapped_abilities(side: PokeEnvSide, words: list[str]) -> None:
+    """Skill Swap names both abilities: poke-env does not learn which one its user had."""
+    if words[3].endswith("Skill Swap") and len(words) == 7 and words[4]:
+        for owner, had in ((words[2], words[5]), (words[6][5:], words[4])):
+            pokemon = side.pokemon(owner)
+            if pokemon._ability is None:
+                pokemon._ability = to_id_str(had)
+
+
 def learn_lost_ability(side: PokeEnvSide, words: list[str]) -> None:
     """Whose ability becomes Mummy: poke-env does not learn the one that it had."""
     if words[3] == "ability: Mummy" and words[-1].startswith("[ability] "):
@@ -104,8 +113,9 @@ def learn_healing_ability(side: PokeEnvSide, words: list[str]) -> None:
 
 
 def restore_pp(side: PokeEnvSide, words: list[str]) -> None:
-    """Lunar Dance gives back PP too."""
-    if words[-1] == "[from] move: Lunar Dance" and side.generation > 4:
+    """Lunar Dance gives back PP too; of ours, the next request says so."""
+    is_opponent = not words[2].startswith(side.battle.player_role)
+    if words[-1] == "[from] move: Lunar Dance" and side.generation > 4 and is_opponent:
         for move in side.pokemon(words[2]).moves.values():
             move._current_pp = move.max_pp
 
@@ -249,8 +259,8 @@ def forget_what_it_was_about_to_do(side: PokeEnvSide, words: list[str]) -> None:
 
 
 def bring_down(side: PokeEnvSide, words: list[str]) -> None:
-    """Who is smacked down while it flies: poke-env still has it prepared."""
-    if words[3] == "Smack Down":
+    """Who is brought down while it flies: poke-env still has it prepared."""
+    if words[3] in ("Smack Down", "move: Gravity"):
         forget_what_was_prepared(side, words)
 
 
@@ -315,7 +325,15 @@ def _end(pokemon: Pokemon, effects: Iterable[str]) -> None:
 MENDS: Final[dict[str, tuple[Mend, ...]]] = {
     "-ability": (learn_copied_ability, learn_changed_ability),
     "-heal": (learn_healing_ability, restore_pp),
-    "-activate": (learn_ability, learn_lost_ability, learn_item, learn_move, lose_pp),
+    "-activate": (
+        learn_ability,
+        learn_lost_ability,
+        learn_swapped_abilities,
+        learn_item,
+        learn_move,
+        lose_pp,
+        bring_down,
+    ),
     "-curestatus": (learn_ability,),
     "-mega": (learn_stone,),
     "-primal": (learn_stone,),

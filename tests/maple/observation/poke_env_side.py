@@ -59,6 +59,8 @@ class PokeEnvSide:
         """Who has left the field for the one that came in last."""
         self.leaving: dict[str, int] | None = None
         """The boosts of who leaves the field for the one that comes in."""
+        self.copies: set[Pokemon] = set()
+        """Who has ever turned into another."""
         self.passed: set[Pokemon] = set()
         """Who has come in by Baton Pass, or Shed Tail, and has not left since."""
         self.stopped: set[Pokemon] = set()
@@ -125,10 +127,13 @@ class PokeEnvSide:
                 self._note_pressure()
                 self.stopped.discard(pokemon)
             case "switch" | "drag":
+                self._require_different(words[2])
                 leaving = self._at(words[2])
                 self.left = leaving[0] if leaving else None
                 self.leaving = dict(leaving[0].boosts) if leaving else None
                 self.passed.difference_update(leaving)
+            case "-transform":
+                self.copies.add(self.pokemon(words[2]))
             case "-formechange":
                 pokemon = self.pokemon(words[2])
                 self.formes.setdefault(pokemon, self.species_of(pokemon))
@@ -154,6 +159,14 @@ class PokeEnvSide:
                     self.passed.add(pokemon)
             case "replace":
                 self.impostors.update(self._at(words[2]))
+
+    def _require_different(self, ident: str) -> None:
+        """Ends what poke-env cannot follow: it takes two that look the same for one."""
+        name = ident.partition(": ")[2]
+        for place in "ab"[: self.slots]:
+            for other in self._at(f"{ident[:2]}{place}: "):
+                if place != ident[2] and other.name == name and not other.fainted:
+                    raise PokeEnvFailed(f"two look like {name}")
 
     def _note_pressure(self) -> None:
         roles = (self.battle.player_role, self.battle.opponent_role)
