@@ -304,6 +304,14 @@ function writeActive({ buffer, wide, at, width }, index, place, isThere) {
 }
 
 /**
+ * @param {Slot} place
+ * @returns {boolean} whether its types were changed, and not just shown to be those of the one it looks like
+ */
+function hasOtherTypes(place) {
+  return place.volatiles[TYPE_CHANGE] === 1 && !place.typesShown;
+}
+
+/**
  * A Pokémon that everybody takes for another one is itself to its own side.
  * @param {Encoder} encoder
  * @param {number} slot
@@ -314,7 +322,7 @@ function writeActive({ buffer, wide, at, width }, index, place, isThere) {
 function writeUndisguised({ buffer, wide, at, width }, slot, member, place, tables) {
   if (place.volatiles[TRANSFORM]) return;
   wide[at.activeWho + 2 * slot] = member.species;
-  if (place.volatiles[TYPE_CHANGE]) return;
+  if (hasOtherTypes(place)) return;
   const [first, second] = member.terastallized ? [member.teraType, NONE] : typesOf(tables, member.species);
   const state = at.activeState + width.active * slot + 7;
   buffer[state] = first;
@@ -412,7 +420,7 @@ function writeDamage(encoder, scene) {
 function typesNow({ slots }, own, member, born) {
   if (member.isActive && member.position <= slots) {
     const place = own.slots[member.position - 1];
-    if (place.pokemon?.name === member.name || place.volatiles[TYPE_CHANGE]) return place.types;
+    if (place.pokemon?.name === member.name || hasOtherTypes(place)) return place.types;
   }
   return member.terastallized ? [member.teraType, NONE] : born;
 }

@@ -128,7 +128,7 @@ def _is_of_impostor(difference: Difference) -> bool:
     if difference.block == "damage.own":
         pokemon = side.opponent_actives[difference.entry % side.slots]
     if difference.block.startswith("own"):
-        return difference.field in ("revealed", "pp") and _is_disguised(side)
+        return difference.field in ("revealed", "pp", "status_turns") and _is_disguised(side)
     return pokemon in side.impostors
 
 
