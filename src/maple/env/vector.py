@@ -293,7 +293,7 @@ class _Stage:
         registry = self._registry = ControllerRegistry(self._config)
         await registry.start()
         facts = await registry.describe_format(format)
-        generation = re.match(r"gen(\d+)", facts.id)
+        generation = re.match(r"gen(\d)", facts.id)
         if facts.game_type not in ("singles", "doubles") or generation is None:
             raise ConfigError(f"{format} is {facts.game_type}, not singles or doubles")
         self.observations = Observations(facts.game_type, int(generation[1]), observation.groups)

@@ -160,6 +160,7 @@ def test_every_generation_is_played_to_its_ends(settings: BridgeConfig, format: 
         ("gen9nationaldex", TEAM, 1),
         ("gen9vgc2025regi", VGC_TEAM, 2),
         ("gen9bssfactory", None, 1),
+        ("gen91v1factory", None, 1),
     ],
 )
 def test_doubles_and_team_previews_are_played_to_their_ends(
