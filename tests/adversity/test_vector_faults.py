@@ -148,7 +148,7 @@ def test_a_battle_that_cannot_begin_is_left_out(poisonable: BridgeConfig) -> Non
 def test_an_environment_whose_battles_never_begin_says_why(
     poisonable: BridgeConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("maple.env.battles._FALSE_STARTS", 1)
+    monkeypatch.setattr("maple.env.opening._FALSE_STARTS", 1)
     spoiler = Spoiler(battle_format="gen1ou", start_listening=False)
     teams = {"p1": spoiler.next_team}
     spoiler.brought = 0

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .battles import Agent, Ending
+from .battle import Agent, Ending
 from .observation import Observations
 from .rewards import Outcome, Rewards
 

@@ -14,7 +14,7 @@ from bridge.errors import ConfigError
 from bridge.sampling import Sampler
 
 from .actions import Action, Actions
-from .battles import Battle, Opponent, Seat
+from .battle import Battle, Opponent, Seat
 from .errors import OpponentFailed
 from .observation import Observations
 from .spec import ObservationSpec

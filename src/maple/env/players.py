@@ -20,7 +20,7 @@ from bridge import Player as Seated
 from bridge import Update, View
 from bridge.errors import ConfigError
 
-from .battles import FORFEIT, Battle, Seat
+from .battle import FORFEIT, Battle, Seat
 from .errors import OpponentFailed
 
 __all__ = ["PlayerOpponent", "heuristics"]

@@ -12,8 +12,9 @@ from bridge import ControllerRegistry, seeds
 from bridge.errors import BridgeError
 
 from .actions import Action
-from .battles import Agent, Battle, Opening, Seat, check_false_start, read_choices
+from .battle import Agent, Battle, Seat, read_choices
 from .errors import StepTimeout
+from .opening import Opening, check_false_start
 from .vector import VectorEnv
 
 __all__ = ["SerialBattles", "SerialVectorEnv"]

@@ -20,9 +20,11 @@ from bridge.sampling import derive_keys
 from bridge.settings import build_settings
 
 from .batches import Array, Batches, Info, Observation, Step
-from .battles import Agent, Battles, Engine, Opening, Opponent
+from .battle import Agent, Opponent
+from .battles import Battles, Engine
 from .loop import OwnLoop
 from .observation import ObservationConfig, Observations, load_observation_config
+from .opening import Opening
 from .opponents import OpponentKind, make_opponent
 from .rewards import RewardConfig, Rewards, load_reward_config
 from .teams import Teams, TeamsArgument

@@ -1,0 +1,78 @@
+"""How the battles of an environment begin, and which of those that do not are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from bridge import ControllerRegistry, Player, View, seeds
+from bridge.errors import BattlePoisoned, ControllerDied
+
+from .actions import Actions
+from .battle import Agent, Battle, Opponent, Seat
+from .keys import battle_key
+
+__all__ = ["Opening", "check_false_start"]
+
+log = structlog.get_logger("maple.env")
+
+# Battles of one environment that may fail in a row before they begin.
+_FALSE_STARTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How the battles of all environments begin."""
+
+    format: str
+    view: View
+    """What an agent's seat is shown."""
+    actions: Actions
+    opponent: Opponent | None
+    """Who has the second seat; None if that is an agent too."""
+    teams: Callable[[seeds.Seed, int, int, int], str | None]
+    """The team of a seat, by seed, environment, number of the battle, and seat."""
+
+    @property
+    def seats(self) -> int:
+        """Agents in an environment."""
+        return 2 if self.opponent is None else 1
+
+    async def open(
+        self,
+        registry: ControllerRegistry,
+        battle: Battle,
+        seed: seeds.Seed,
+        agents: Sequence[Agent],
+    ) -> None:
+        """Opens the room of a battle. What it is like depends on seed, slot and number alone."""
+        slot, number = battle.slot, battle.number
+        teams = [self.teams(seed, slot, number, index) for index in range(2)]
+        names = ("Agent", "Agent 2" if self.opponent is None else "Opponent")
+        second = (
+            Player(names[1], teams[1], is_valid=True)
+            if self.opponent is None
+            else self.opponent.player(names[1], teams[1])
+        )
+        room = await registry.open(
+            self.format,
+            seed=seeds.derive(seed, f"environment {slot}, battle {number}"),
+            p1=Player(names[0], teams[0], is_valid=True),
+            p2=second,
+            view=(self.view, self.view if self.opponent is None else self.opponent.view),
+        )
+        keys = [battle_key(seed, slot, number, index) for index in range(2)]
+        first = Seat(battle, 0, agents[0], keys[0])
+        if self.opponent is None:
+            battle.begin(room, (first, Seat(battle, 1, agents[1], keys[1])))
+        else:
+            battle.begin(room, (first, self.opponent.sit(battle, 1, keys[1])))
+
+
+def check_false_start(error: BaseException, failures: int) -> None:
+    """Raises what kept a battle from beginning, unless that is its own fault and the first few."""
+    if not isinstance(error, BattlePoisoned | ControllerDied) or failures >= _FALSE_STARTS:
+        raise error
+    log.warning("a battle did not begin, and is left out", cause=error.message)
