@@ -1,4 +1,4 @@
-"""What the documents of the environment show is what happens."""
+"""What the README and the documents show of environments is what happens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-DOCUMENTS = Path(__file__).parents[2] / "docs"
+REPOSITORY = Path(__file__).parents[2]
 
 
 def run(example: str) -> str:
@@ -21,22 +21,22 @@ def run(example: str) -> str:
 
 
 def examples(document: str) -> list[str]:
-    text = (DOCUMENTS / document).read_text("utf-8")
+    text = (REPOSITORY / document).read_text("utf-8")
     return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
 @pytest.mark.timeout(120)
 def test_an_observation_is_as_long_as_promised_and_can_be_read() -> None:
-    [example] = examples("observation.md")
+    [example] = examples("docs/observation.md")
     length, words = run(example.replace("pool=1", "pool=1, warmup_battles=0")).split("\n", 1)
     assert f"print(len(update.observation))  # {length}\n" in example
     assert "species" in words
 
 
 @pytest.mark.timeout(120)
-def test_the_first_example_of_the_environment_plays() -> None:
-    example, _ = examples("environment.md")
+@pytest.mark.parametrize(("document", "place"), [("README.md", 3), ("docs/environment.md", 0)])
+def test_the_first_example_of_the_environment_plays(document: str, place: int) -> None:
+    example = examples(document)[place]
     shorter = example.replace("num_envs=64", "num_envs=4").replace("range(1000)", "range(20)")
-    assert run(f"{shorter}print(observation['features'].shape, reward.shape)").strip() == (
-        "(4, 1760) (4,)"
-    )
+    shapes = run(f"{shorter}print(observation['features'].shape, reward.shape)")
+    assert shapes.strip() == "(4, 1760) (4,)"
