@@ -158,7 +158,10 @@ def _is_z_move(difference: Difference) -> bool:
     first, each = (14, 1) if difference.side.slots == 1 else (47, 5)
     index = (int(difference.field) - first) // each
     offers = _asked(difference).get("canZMove") or [None] * 4
-    return 0 <= index < len(offers) and difference.ours == bool(offers[index])
+    if not 0 <= index < len(offers):
+        return False
+    # In doubles a Z-Move has targets of its own.
+    return difference.ours == bool(offers[index]) or difference.side.slots == 2
 
 
 EXCEPTIONS: Final = (
@@ -175,7 +178,7 @@ EXCEPTIONS: Final = (
         ),
     ),
     Exemption(
-        "poke-env takes every move of the type of a Z-Crystal for a Z-Move; the request names them",
+        "poke-env takes every move of the type of a Z-Crystal for a Z-Move, and aims it as before",
         _is_z_move,
     ),
     Exemption(
@@ -324,6 +327,21 @@ EXCEPTIONS: Final = (
             and (pokemon := _subject(each)) is not None
             and pokemon.base_ability == "illusion"
         ),
+    ),
+    Exemption(
+        "poke-env loses one of ours that leaves in its own shape for another's in doubles",
+        lambda each: (
+            each.side.slots == 2
+            and _is_disguised(each.side)
+            and (
+                (each.block == "own_team.condition" and each.field == "slot")
+                or (each.block.startswith("actives") and _subject(each) is None)
+            )
+        ),
+    ),
+    Exemption(
+        "poke-env reads the level of a Pokémon only once in doubles; an Illusion may show another",
+        lambda each: each.field == "level" and each.side.slots == 2,
     ),
     Exemption(
         "poke-env does not keep Max Moves, Z-Moves and Struggle among the moves of a Pokémon",

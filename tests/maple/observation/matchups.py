@@ -32,12 +32,12 @@ PLAIN: Final = (
     ("gen9customgame", "revival"),
     ("gen9doublescustomgame", "revival"),
     ("gen9customgame", "passing"),
-    ("gen5customgame", "carried"),
     ("gen9doublescustomgame", "pledges"),
     ("gen9doublescustomgame", "weather"),
     ("gen9doublescustomgame", "turns"),
 )
 HARD: Final = (
+    ("gen5customgame", "carried"),
     ("gen9customgame", "illusion"),
     ("gen9doublescustomgame", "illusion"),
     ("gen9customgame", "transform"),

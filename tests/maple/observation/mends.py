@@ -258,12 +258,6 @@ def forget_what_it_was_about_to_do(side: PokeEnvSide, words: list[str]) -> None:
     _end(pokemon, _UNTIL_A_MOVE)
 
 
-def bring_down(side: PokeEnvSide, words: list[str]) -> None:
-    """Who is brought down while it flies: poke-env still has it prepared."""
-    if words[3] in ("Smack Down", "move: Gravity"):
-        forget_what_was_prepared(side, words)
-
-
 def forget_what_was_prepared(side: PokeEnvSide, words: list[str]) -> None:
     """A move of two turns that takes one: poke-env still has it prepared."""
     pokemon = side.pokemon(words[2])
@@ -293,12 +287,6 @@ def sleep_instead_of_recharging(side: PokeEnvSide, words: list[str]) -> None:
     """In generation 1 who falls asleep need not recharge any more."""
     if side.generation == 1 and words[3] == "slp":
         side.pokemon(words[2]).must_recharge = False
-
-
-def carry_off(side: PokeEnvSide, words: list[str]) -> None:
-    """Whom Sky Drop takes along does not fly by itself any more."""
-    if words[3] == "Sky Drop" and len(words) > 4:
-        forget_what_was_prepared(side, [*words[:2], words[4], *words[3:]])
 
 
 def end_terastallization(side: PokeEnvSide, words: list[str]) -> None:
@@ -332,13 +320,12 @@ MENDS: Final[dict[str, tuple[Mend, ...]]] = {
         learn_item,
         learn_move,
         lose_pp,
-        bring_down,
     ),
     "-curestatus": (learn_ability,),
     "-mega": (learn_stone,),
     "-primal": (learn_stone,),
     "-burst": (learn_stone,),
-    "-start": (learn_ability, count_perishing_down, bring_down),
+    "-start": (learn_ability, count_perishing_down),
     "-weather": (learn_ability,),
     "-fieldstart": (learn_ability,),
     "-formechange": (learn_ability,),
@@ -374,7 +361,7 @@ MENDS: Final[dict[str, tuple[Mend, ...]]] = {
     "turn": (count_poison_of_residents, end_effects_of_the_turn),
     "upkeep": (end_effects_of_the_turn,),
     "cant": (count_sleep_alone, forget_what_it_was_about_to_do, learn_move_not_used),
-    "-prepare": (pay_for_first_turn, carry_off),
+    "-prepare": (pay_for_first_turn,),
     "-transform": (unlearn_transform,),
     "-anim": (forget_what_was_prepared,),
     "faint": (end_terastallization, take_back_forme),

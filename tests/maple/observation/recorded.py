@@ -12,7 +12,7 @@ from typing import Final
 
 import orjson
 
-from bridge import ControllerRegistry, Player, Side, Update, View
+from bridge import BridgeConfig, ControllerRegistry, Player, Side, Update, View
 from bridge.errors import ChoiceRejected
 from bridge.journal import SideId
 from bridge.random_policy import RandomPolicy
@@ -34,7 +34,7 @@ __all__ = [
     "by_script",
     "draw_teams",
     "play",
-    "play_all",
+    "record",
     "run_node",
 ]
 
@@ -220,18 +220,27 @@ def _plain(format: str) -> str:
     return format.partition("@@@")[0]
 
 
-async def play_all(
-    registry: ControllerRegistry, matchups: Sequence[Matchup], *, observe: Collection[str] = GROUPS
+def record(
+    matchups: Sequence[Matchup],
+    choosers: Callable[[Matchup], Choosers] | None = None,
+    *,
+    observe: Collection[str] = GROUPS,
 ) -> list[RecordedBattle]:
-    """Plays battles by chance, several at a time, and returns them in their order."""
-    places = asyncio.Semaphore(_ROOMS)
+    """Plays battles on a pool of their own, by chance unless somebody chooses, and keeps them."""
 
-    async def one(matchup: Matchup, teams: Teams | None) -> RecordedBattle:
-        async with places:
-            return await play(registry, matchup, teams, by_chance(matchup.seed), observe=observe)
+    async def play_all() -> list[RecordedBattle]:
+        places = asyncio.Semaphore(_ROOMS)
 
-    pairs = zip(matchups, draw_teams(matchups), strict=True)
-    return list(await asyncio.gather(*(one(matchup, teams) for matchup, teams in pairs)))
+        async def one(matchup: Matchup, teams: Teams | None) -> RecordedBattle:
+            seats = choosers(matchup) if choosers else by_chance(matchup.seed)
+            async with places:
+                return await play(registry, matchup, teams, seats, observe=observe)
+
+        async with ControllerRegistry(BridgeConfig(pool=1, warmup_battles=0)) as registry:
+            pairs = zip(matchups, draw_teams(matchups), strict=True)
+            return list(await asyncio.gather(*(one(matchup, teams) for matchup, teams in pairs)))
+
+    return asyncio.run(play_all())
 
 
 async def play(

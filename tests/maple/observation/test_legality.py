@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from bridge import BridgeConfig, ControllerRegistry
 from maple.env.actions import Actions, Preview
 from tests.maple.observation.matchups import every_kind, every_theme
 from tests.maple.observation.recorded import (
@@ -18,9 +15,7 @@ from tests.maple.observation.recorded import (
     Matchup,
     RecordedBattle,
     Seen,
-    Teams,
-    draw_teams,
-    play,
+    record,
 )
 
 # What a choice has in it that is not to be found in every battle.
@@ -40,7 +35,7 @@ WORDS = (
 
 
 def test_the_simulator_takes_whatever_the_mask_allows() -> None:
-    battles = asyncio.run(play_by_mask([*every_kind(1), *every_theme(1)]))
+    battles = play_by_mask([*every_kind(1), *every_theme(1)])
     assert not refusals(battles)
     choices = {
         word
@@ -58,7 +53,7 @@ def test_the_simulator_takes_whatever_the_mask_allows() -> None:
 @pytest.mark.timeout(3600)
 def test_the_simulator_takes_whatever_the_mask_allows_in_hundreds_of_battles() -> None:
     for seed in range(200, 212):
-        battles = asyncio.run(play_by_mask([*every_kind(1, seed), *every_theme(1, seed)]))
+        battles = play_by_mask([*every_kind(1, seed), *every_theme(1, seed)])
         assert not refusals(battles)
 
 
@@ -73,16 +68,8 @@ def refusals(battles: list[RecordedBattle]) -> list[str]:
     ]
 
 
-async def play_by_mask(matchups: Sequence[Matchup]) -> list[RecordedBattle]:
-    places = asyncio.Semaphore(16)
-
-    async def one(matchup: Matchup, teams: Teams | None) -> RecordedBattle:
-        async with places:
-            return await play(registry, matchup, teams, by_mask(matchup), observe=("decision",))
-
-    async with ControllerRegistry(BridgeConfig(pool=1, warmup_battles=0)) as registry:
-        pairs = zip(matchups, draw_teams(matchups), strict=True)
-        return list(await asyncio.gather(*(one(matchup, teams) for matchup, teams in pairs)))
+def play_by_mask(matchups: list[Matchup]) -> list[RecordedBattle]:
+    return record(matchups, by_mask, observe=("decision",))
 
 
 def by_mask(matchup: Matchup) -> Choosers:

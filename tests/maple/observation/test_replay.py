@@ -8,9 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.maple.observation.conftest import record
 from tests.maple.observation.matchups import every_kind, every_theme
-from tests.maple.observation.recorded import GROUPS, RecordedBattle, run_node
+from tests.maple.observation.recorded import GROUPS, RecordedBattle, record, run_node
 
 
 def test_recorded_text_gives_the_same_bytes_without_a_simulator(
