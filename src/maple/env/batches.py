@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .actions import Action
 from .battle import Agent, Ending
 from .observation import Observations
 from .rewards import Outcome, Rewards
@@ -24,18 +25,17 @@ _OUTCOMES = {1: Outcome.WIN, -1: Outcome.LOSS, 0: Outcome.TIE}
 
 
 class Batches:
-    """Remembers what each agent saw and did last, and what that came to."""
+    """Remembers what each agent saw last, and counts what its action came to."""
 
     def __init__(
         self, observations: Observations, rewards: Rewards, agents: int, *, may_wait: bool
     ) -> None:
-        slots = observations.actions.slots
         self._observations = observations
         self._rewards = rewards
         self._may_wait = may_wait
         self._before = np.zeros((agents, observations.bytes), np.uint8)
-        self.taken = np.zeros((agents, slots) if slots > 1 else agents, np.int64)
-        """The newest action of every agent."""
+        slots = observations.actions.slots
+        self._nothing: Action = (0,) * slots if slots > 1 else 0
 
     def assemble(self, agents: Sequence[Agent]) -> Step:
         """A row for each agent. Those that nobody asks have nothing to do, and get nothing."""
@@ -59,7 +59,9 @@ class Batches:
         self, agents: Sequence[Agent], numbers: Array, after: Array, outcomes: Array, info: Info
     ) -> Array:
         rewards = self._rewards
-        parts = rewards.parts(self._before[numbers], after, outcomes, self.taken[numbers])
+        nothing = self._nothing
+        taken = np.array([nothing if (did := one.action) is None else did for one in agents])
+        parts = rewards.parts(self._before[numbers], after, outcomes, taken)
         idle = [row for row, agent in enumerate(agents) if agent.is_first or not agent.is_acting]
         if idle:
             parts[idle] = 0

@@ -41,6 +41,7 @@ class Agent:
     """A row of the environment: the seat of a slot that somebody outside decides for."""
 
     __slots__ = (
+        "action",
         "ending",
         "is_acting",
         "is_first",
@@ -58,6 +59,8 @@ class Agent:
         self.seat = seat
         self.observation = b""
         """What it saw last."""
+        self.action: Action | None = None
+        """What it did last, none before its first action."""
         self.key = 0
         self.steps = 0
         """The key of its seat in this battle, and how many decisions it has been asked for."""
@@ -74,6 +77,12 @@ class Agent:
         self.observation = seat.observation
         self.key = seat.key
         self.steps = seat.steps
+
+    def act(self, action: Action) -> None:
+        """Notes an action that was taken."""
+        self.action = action
+        self.is_acting = False
+        self.is_first = False
 
     def __repr__(self) -> str:
         state = "acting" if self.is_acting else "not acting"

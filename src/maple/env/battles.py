@@ -218,8 +218,7 @@ class Battles:
         battle = slot.battle
         assert battle is not None
         seat = battle.seats[agent.seat]
-        agent.is_acting = False
-        agent.is_first = False
+        agent.act(action)
         if choice is not None:
             seat.choose(choice)
         else:

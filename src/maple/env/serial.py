@@ -92,8 +92,7 @@ class SerialBattles:
             environment = self._environments[agent.slot]
             assert environment.battle is not None
             seat = environment.battle.seats[agent.seat]
-            agent.is_acting = False
-            agent.is_first = False
+            agent.act(action)
             if choice is not None:
                 seat.choose(choice)
             else:

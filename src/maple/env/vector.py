@@ -183,13 +183,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         `info["waiting"]`, can do nothing but action 0, and what they are given is not looked at.
         """
         actions = np.asarray(actions)
-        taken = self._batches.taken
         if not self._has_begun:
             raise gymnasium.error.ResetNeeded("the first step comes after a reset")
-        if actions.shape != taken.shape:
-            raise ValueError(f"actions are {actions.shape}, but must be {taken.shape}")
+        if actions.shape != self.action_space.shape:
+            raise ValueError(f"actions are {actions.shape}, but must be {self.action_space.shape}")
         acting = [agent for agent in self._agents if agent.is_acting]
-        taken[:] = actions
         listed = actions.tolist()
         chosen = [listed[agent.number] for agent in acting]
         self._loop.run(self._stage.battles.step(acting, chosen))
@@ -209,13 +207,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         """Takes actions of agents that `recv` has returned; Node works on them from here on."""
         numbers = np.asarray(env_id)
         actions = np.asarray(actions)
-        taken = self._batches.taken
-        if actions.shape != (*numbers.shape, *taken.shape[1:]) or numbers.ndim != 1:
+        each = self.single_action_space.shape or ()
+        if actions.shape != (*numbers.shape, *each) or numbers.ndim != 1:
             raise ValueError(f"actions are {actions.shape}, for {numbers.shape} agents")
         agents = self._find(numbers)
         if len({agent.number for agent in agents}) < len(agents):
             raise ValueError("an agent has two actions")
-        taken[numbers] = actions
         self._loop.run(self._stage.battles.send(agents, actions.tolist()))
 
     def recv(self) -> Step:

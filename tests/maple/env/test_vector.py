@@ -267,6 +267,51 @@ def test_both_seats_are_agents_that_wait_for_each_other(settings: BridgeConfig) 
             assert reward.reshape(2, 2).sum() == 0, "what one wins the other loses"
 
 
+REWARDS = dict.fromkeys(
+    ("win", "loss", "tie", "knock_out", "fainted", "hp", "status", "turn", "switch"), 1.0
+)
+
+
+def test_rewards_do_not_depend_on_who_waits_in_a_step(settings: BridgeConfig) -> None:
+    """What an agent that waits is given in `step` is not what it did last."""
+    decisions = 60
+    stepped: dict[int, list[list[float]]] = {agent: [] for agent in range(4)}
+    received: dict[int, list[list[float]]] = {agent: [] for agent in range(4)}
+    waited = 0
+    with make(settings, opponent="self", reward=REWARDS) as env:
+        observation, info = env.reset()
+        while min(map(len, stepped.values())) < decisions:
+            observation, *_, info = env.step(choose(observation))
+            waited += int(info["waiting"].sum())
+            note_parts(stepped, info, ~info["waiting"])
+        env.async_reset(seed=1)
+        observation, *_, info = env.recv()
+        while min(map(len, received.values())) < decisions:
+            env.send(choose(observation), info["env_id"])
+            observation, *_, info = env.recv()
+            note_parts(received, info, np.ones(len(info["env_id"]), np.bool_))
+    assert waited
+    for agent in range(4):
+        assert stepped[agent][:decisions] == received[agent][:decisions]
+
+
+def note_parts(parts: dict[int, list[list[float]]], info: dict[str, Any], rows: np.ndarray) -> None:
+    for row in np.flatnonzero(rows):
+        told = [float(count[row]) for count in info["reward_parts"].values()]
+        parts[int(info["env_id"][row])].append(told)
+
+
+def test_what_is_refused_is_not_what_an_agent_did(settings: BridgeConfig) -> None:
+    reward = {"win": 0.0, "loss": 0.0, "switch": 1.0}
+    with make(settings, num_envs=1, reward=reward) as env:
+        observation, info = env.reset()
+        assert observation["action_mask"][0, 6] == 1
+        env.send(np.array([6]), info["env_id"])
+        with pytest.raises(ValueError, match="nothing to decide"):
+            env.send(np.array([1]), info["env_id"])
+        assert env.recv()[1].tolist() == [0]
+
+
 def test_receive_hands_out_only_those_that_must_decide(settings: BridgeConfig) -> None:
     with make(settings, num_envs=3, opponent="self", batch_size=2) as env:
         env.async_reset()
