@@ -68,8 +68,9 @@ def _explanation(outcome: Outcome) -> str:
             f"{best['simulator_processes']} simulator processes and {best['concurrency']} battles "
             "in flight"
         )
-    for row, best in outcome.notes.items():
-        if row not in ("poke_env_local", "poke_env_serve", "showdown_websocket"):
+    told = ("poke_env_local", "poke_env_serve", "showdown_websocket")
+    for row, _samples in outcome.measured("rows"):
+        if (best := outcome.notes.get(row)) and row not in told:
             found = (f"{name.replace('_', ' ')} {value}" for name, value in best.items())
             text += f"\n{row}: of all settings tried the best; {', '.join(found)}"
     for row, samples in outcome.measured("rows"):

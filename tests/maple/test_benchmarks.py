@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,14 @@ from bridge.poke_env import local_server
 from bridge.runtime import Runtime, find_runtime
 from maple.benchmarks import embedding
 from maple.benchmarks.curve import CURVE, curve_row, curve_table, draw_curve
-from maple.benchmarks.rows import OPEN_ROOMS, ROWS, SinglesEnvs, rooms_row, start_open_rooms
+from maple.benchmarks.rows import (
+    OPEN_ROOMS,
+    ROWS,
+    SinglesEnvs,
+    rooms_row,
+    settings_to_try,
+    start_open_rooms,
+)
 from maple.benchmarks.targets import TARGETS
 
 ROOT = Path(__file__).parents[2]
@@ -93,10 +100,8 @@ def measure(names: list[str], runtime: Runtime) -> Outcome:
 # Rows, at the smallest scale
 
 
-@pytest.mark.parametrize("row", ["vector_env", "vector_env_self_vanilla"])
-def test_the_vector_environment_is_measured_at_its_best_settings(
-    row: str, runtime: Runtime
-) -> None:
+def test_the_vector_environment_is_measured_at_its_best_settings(runtime: Runtime) -> None:
+    row = "vector_env_self_vanilla"
     outcome = measure([row], runtime)
     assert all(taken.python_cpu > 0 for taken in outcome.samples[row])
     best = outcome.notes[row]
@@ -116,6 +121,14 @@ def test_an_agent_in_both_seats_counts_a_battle_once(runtime: Runtime) -> None:
         assert 4 <= taken.battles <= 6
         # Each turn has a decision of every agent, and those after a Pokémon has fainted besides.
         assert seats * taken.turns * 0.9 < taken.decisions < seats * taken.turns * 2.5
+
+
+def test_settings_are_tried_that_may_be_the_best() -> None:
+    plan = replace(QUICK, pool=2, env_counts=(64, 128))
+    assert len(settings_to_try(plan, turbo=True, num_envs=None)) == 2 * 2 * 3
+    assert {tried.pool for tried in settings_to_try(plan, turbo=False, num_envs=None)} == {2}
+    assert settings_to_try(plan, turbo=True, num_envs=2) == [(2, 2, 1), (2, 2, 2)]
+    assert settings_to_try(plan, turbo=True, num_envs=1) == [(1, 1, 1)]
 
 
 @pytest.mark.serial
@@ -191,10 +204,11 @@ def test_open_rooms_are_as_many_as_are_asked_for(runtime: Runtime) -> None:
 
 
 def test_the_curve_is_measured_and_drawn(runtime: Runtime, tmp_path: Path) -> None:
-    outcome = measure([curve_row(count) for count in (1, 4)], runtime)
+    outcome = measure([curve_row(1)], runtime)
+    assert outcome.notes == {curve_row(1): {"pool": 1, "num_envs": 1, "batches": 1}}
     table = curve_table(outcome)
     assert table is not None
-    assert list(table.columns[0].cells) == ["1", "4"]
+    assert list(table.columns[0].cells) == ["1"]
     file = tmp_path / "curve.png"
     draw_curve(outcome, file)
     assert file.read_bytes().startswith(b"\x89PNG")

@@ -41,14 +41,16 @@ def curve_table(outcome: Outcome) -> Table | None:
         return None
     table = Table(box=box.MARKDOWN)
     for heading in (
-        *("environments", "samples", "decisions/s", "lowest to highest"),
+        *("environments", "agents a batch", "samples", "decisions/s", "lowest to highest"),
         *("Python CPU µs/decision", "Node CPU µs/decision", "memory MB"),
     ):
         table.add_column(heading, justify="right")
     for count, samples in points.items():
         speeds = [sample.decisions_per_s for sample in samples]
+        batches = outcome.notes.get(curve_row(count), {}).get("batches", 1)
         table.add_row(
             str(count),
+            str(2 * count // batches),
             str(len(samples)),
             f"{statistics.median(speeds):.0f}",
             f"{min(speeds):.0f} to {max(speeds):.0f}",

@@ -24,8 +24,8 @@ __all__ = ["OPEN_ROOMS", "ROWS", "SinglesEnvs", "rooms_row"]
 OPEN_ROOMS = (1, 256, 1024)
 """Numbers of open rooms whose memory is compared."""
 
-# So many environments and more are decided for in halves, so that Node has work meanwhile.
-_DIVIDED = 16
+# In how many parts agents are decided for: while one is with the policy, Node works on the others.
+_BATCHES = (1, 2, 4)
 _TRIES = 3
 _PATIENCE = 30.0
 _SECONDS_A_BATTLE = 5.0  # twenty times what one takes
@@ -101,22 +101,32 @@ def start_singles_env(runtime: Runtime, plan: Plan) -> Iterator[Source]:
         yield Source(sample, notes={row: notes})
 
 
+class EnvSettings(NamedTuple):
+    """What a vector environment can be tuned by."""
+
+    pool: int
+    num_envs: int
+    batches: int
+
+
 @contextmanager
 def start_vector_env(
-    _runtime: Runtime, plan: Plan, row: str, *, opponent: str, turbo: bool | None = None
+    _runtime: Runtime,
+    plan: Plan,
+    row: str,
+    *,
+    opponent: str,
+    turbo: bool | None = None,
+    num_envs: int | None = None,
 ) -> Iterator[Source]:
-    """The vector environment, at its best settings."""
+    """The vector environment, at its best settings; with so many battles at a time, if given."""
     with_turbo = plan.turbo if turbo is None else turbo
 
     def start(settings: EnvSettings, stack: ExitStack) -> Child:
         return start_env(stack, plan, settings, opponent=opponent, turbo=with_turbo)
 
-    # Without turbo Node is the limit, and wants all cores.
-    pools = range(1, plan.pool + 1) if with_turbo else (plan.pool,)
     tried: list[tuple[EnvSettings, float]] = []
-    for settings in itertools.starmap(
-        EnvSettings, itertools.product(pools, plan.env_counts, (1, 2))
-    ):
+    for settings in settings_to_try(plan, with_turbo, num_envs):
         with ExitStack() as stack:
             child = start(settings, stack)
             play(child, battles=plan.search_battles * settings.pool)
@@ -134,12 +144,14 @@ def start_vector_env(
         yield Source(sample, notes={row: best._asdict()})
 
 
-class EnvSettings(NamedTuple):
-    """What a vector environment can be tuned by."""
-
-    pool: int
-    num_envs: int
-    batches: int
+def settings_to_try(plan: Plan, turbo: bool, num_envs: int | None) -> list[EnvSettings]:
+    """Which settings may be the best for so many battles, or for those of the plan."""
+    if num_envs is not None:
+        pool = min(plan.pool, num_envs)
+        return [EnvSettings(pool, num_envs, batches) for batches in _BATCHES if batches <= num_envs]
+    # Without turbo Node is the limit, and wants all cores.
+    pools = range(1, plan.pool + 1) if turbo else (plan.pool,)
+    return list(itertools.starmap(EnvSettings, itertools.product(pools, plan.env_counts, _BATCHES)))
 
 
 def start_env(stack: ExitStack, plan: Plan, settings: EnvSettings, **others: str | bool) -> Child:
@@ -164,21 +176,6 @@ def start_open_rooms(_runtime: Runtime, plan: Plan, rooms: int) -> Iterator[Sour
 
 def rooms_row(rooms: int) -> str:
     return f"observed_rooms_{rooms}"
-
-
-@contextmanager
-def start_curve(_runtime: Runtime, plan: Plan, num_envs: int) -> Iterator[Source]:
-    """So many environments, a policy in both seats."""
-    settings = EnvSettings(min(plan.pool, num_envs), num_envs, 1 if num_envs < _DIVIDED else 2)
-    with ExitStack() as stack:
-        child = start_env(stack, plan, settings, turbo=plan.turbo, opponent="self")
-        play(child, battles=plan.warmup * settings.pool)
-
-        def sample(_number: int) -> dict[str, Sample]:
-            play(child, seconds=plan.seconds / 4)
-            return {curve_row(num_envs): play(child, seconds=plan.seconds)}
-
-        yield Source(sample)
 
 
 def start_observation(
@@ -236,7 +233,7 @@ for _rooms in OPEN_ROOMS:
 for _count in CURVE:
     ROWS[curve_row(_count)] = RowSpec(
         f"{_count} environment{'s' if _count > 1 else ''}, a policy in both seats",
-        partial(start_curve, num_envs=_count),
+        partial(start_vector_env, row=curve_row(_count), opponent="self", num_envs=_count),
         "curve",
         table="curve",
     )
