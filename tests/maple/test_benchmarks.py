@@ -363,3 +363,11 @@ def test_importing_the_rows_imports_neither_torch_nor_poke_env() -> None:
         "sys.exit(bool({'torch', 'poke_env', 'matplotlib'} & sys.modules.keys()))"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_the_bridge_measures_without_maple() -> None:
+    program = (
+        "import sys, bridge.benchmarks.run, bridge.benchmarks.workers, bridge.sampling;"
+        "sys.exit('maple' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
