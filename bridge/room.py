@@ -244,6 +244,8 @@ class BattleRoom:
         is called in the middle of reading from Node, when both sides have been told what follows.
         It may answer again, but must neither take long nor raise.
         """
+        if p1 is None and p2 is None:
+            raise ValueError("nobody answers: p1 and p2 are None")
         self._require_play("answer")
         callback = Callback(tell)
         if p1 is not None and p2 is not None:
@@ -387,13 +389,13 @@ class BattleRoom:
     ) -> None:
         """Notes what was done all the same, if the refusals are of some side's choice.
 
-        That is a choice that was taken, and one in whose place the simulator asked again. One that
-        was stale changed nothing, whatever the other led to.
+        That is a choice that was taken, and one in whose place the simulator asked again. Any other
+        changed nothing, whatever news the choice of the other side led to.
         """
         for side in _SIDES if refused else ():
             failure = refused.get(side)
             news = frame.p1 if side == "p1" else frame.p2
-            if failure is None or (failure.code != "stale" and news is not None):
+            if failure is None or (news is not None and news.refusal is not None):
                 self._note_move(Move("choose", side, command.fields[side][1]))
             self.decisions += failure is None
         self._refused(command, frame)

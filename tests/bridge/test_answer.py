@@ -56,6 +56,8 @@ async def test_one_side_may_answer_alone(settings: BridgeConfig) -> None:
             await told.again.wait()
         assert told.errors == [None, None]
         assert told.heard_by_then == [{"p1": 1, "p2": 1}, {"p1": 2, "p2": 2}]
+        with pytest.raises(ValueError, match="nobody answers"):
+            room.answer(None, None, rqids=rqids, tell=told)
 
 
 @pytest.mark.parametrize(
