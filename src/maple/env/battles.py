@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import structlog
 
 from bridge import ControllerRegistry, seeds
-from bridge.errors import BridgeError
+from bridge.errors import BattlePoisoned, BridgeError
 
 from .actions import Action
 from .battle import Agent, Battle, read_choices
@@ -34,6 +34,8 @@ class Engine(Protocol):
     """Plays the battles of all environments. Everything in it is used on one event loop."""
 
     agents: list[Agent]
+    timeout: float
+    """Seconds that anything is waited for."""
 
     async def reset(self, seed: seeds.Seed | None) -> None:
         """Gives up the battles under way and begins new ones: the first of a seed, or the next."""
@@ -54,13 +56,24 @@ class Engine(Protocol):
 class _Slot:
     """One environment: the battle that it plays, and the next one, which is opened meanwhile."""
 
-    __slots__ = ("agents", "battle", "false_starts", "is_busy", "number", "opened", "upcoming")
+    __slots__ = (
+        "agents",
+        "battle",
+        "false_starts",
+        "is_ahead",
+        "is_busy",
+        "number",
+        "opened",
+        "upcoming",
+    )
 
     def __init__(self, number: int, agents: list[Agent]) -> None:
         self.number = number
         self.agents = agents
         self.battle: Battle | None = None
         self.upcoming: asyncio.Task[Battle] | None = None
+        self.is_ahead = False
+        """Whether the next one was opened before anybody needed it."""
         self.opened = 0
         """Battles begun, or about to be, since the seed was set."""
         self.false_starts = 0
@@ -79,7 +92,7 @@ class Battles:
         self._registry = registry
         self._opening = opening
         self._actions = opening.actions
-        self._timeout = timeout
+        self.timeout = timeout
         self._loop = asyncio.get_running_loop()
         self._slots = [_Slot(n, self.agents[n * seats : (n + 1) * seats]) for n in range(slots)]
         config = registry.config
@@ -164,7 +177,7 @@ class Battles:
         if not self._busy or len(self._ready) >= wanted:
             return
         waiter = self._waiter = self._loop.create_future()
-        timer = self._loop.call_later(self._timeout, self._expire, waiter)
+        timer = self._loop.call_later(self.timeout, self._expire, waiter)
         try:
             await waiter
         finally:
@@ -183,7 +196,7 @@ class Battles:
         rooms = [slot.battle.room for slot in silent if slot.battle is not None]
         waiter.set_exception(
             StepTimeout(
-                f"no answer within {self._timeout:g} s from {_name([s.number for s in silent])}",
+                f"no answer within {self.timeout:g} s from {_name([s.number for s in silent])}",
                 environments=tuple(slot.number for slot in silent),
                 room=rooms[0].tag if len(rooms) == 1 else None,
             )
@@ -303,6 +316,7 @@ class Battles:
         if slot.upcoming is None and (needed or self._opens_ahead):
             battle = Battle(self, slot.number, slot.opened)
             slot.opened += 1
+            slot.is_ahead = not needed
             slot.upcoming = self._loop.create_task(self._open(battle, slot.agents))
 
     async def _open(self, battle: Battle, agents: list[Agent]) -> Battle:
@@ -325,6 +339,11 @@ class Battles:
             slot.false_starts = 0
             slot.battle = opened.result()
             self._ask(slot, slot.battle)
+            return
+        if slot.is_ahead and not isinstance(error, BattlePoisoned):
+            # It may have had no place beside the battle before it. Now that one is over.
+            slot.opened -= 1
+            self._begin_next(slot)
             return
         slot.false_starts += 1
         try:

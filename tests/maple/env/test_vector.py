@@ -19,12 +19,12 @@ import psutil
 import pytest
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
-from bridge import BridgeConfig
-from bridge.errors import BattleRejected, ConfigError
+from bridge import BattleRoom, BridgeConfig, ControllerRegistry
+from bridge.errors import BattleRejected, ConfigError, PoolExhausted
 from maple.env import IllegalAction, VectorEnv
 from tests.conftest import LOOPS, controllers
 
-from .hands import TEAM, choose
+from .hands import TEAM, choose, step
 
 QUICK = "gen1randombattle"
 SINGLES = [f"gen{generation}randombattle" for generation in range(1, 10)]
@@ -243,6 +243,34 @@ def test_node_works_on_what_was_sent_while_nobody_waits(settings: BridgeConfig) 
         # Nothing of ours runs from here on, and yet there is an answer.
         assert select.select([channel], [], [], 30)[0] == [channel]
         assert len(env.recv()[4]["env_id"]) == 4
+
+
+# Battles that are opened ahead
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_battle_that_nobody_needed_yet_may_fail_to_open_and_is_opened_when_it_is(
+    settings: BridgeConfig, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    rows, agents = 200, range(1)
+    opened: list[Any] = []
+    open_room = ControllerRegistry.open
+
+    async def open_or_fail(self: ControllerRegistry, *words: Any, **named: Any) -> BattleRoom:
+        opened.append(named["seed"])
+        if len(opened) == failing:
+            raise PoolExhausted("no place beside the battle under way")
+        return await open_room(self, *words, **named)
+
+    with make(settings, num_envs=1) as env:
+        calm = step(env, rows, agents)
+        monkeypatch.setattr(ControllerRegistry, "open", open_or_fail)
+        if failing == 1:
+            with pytest.raises(PoolExhausted):
+                env.reset(seed=1)
+            return
+        assert step(env, rows, agents, seed=1) == calm
+    assert opened[1] == opened[2], "the battle is the same"
 
 
 # Both seats
@@ -495,11 +523,20 @@ def test_ctrl_c_ends_the_wait_and_nothing_else(
         (node,) = controllers() - before
         node.suspend()
         env.send(choose(observation), info["env_id"])
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
+        waits = threading.Event()
+
+        def interrupt() -> None:
+            waits.wait()
+            os.kill(os.getpid(), signal.SIGINT)
+
+        striker = threading.Thread(target=interrupt)
+        striker.start()
+        own = env._loop._runner.get_loop()
+        # In the second turn of the loop: in the first, `recv` comes to wait.
+        own.call_soon(own.call_soon, waits.set)
         with pytest.raises(KeyboardInterrupt):
             env.recv()
-        timer.join()
+        striker.join()
         node.resume()
         observation, *_, info = env.recv()
         assert info["env_id"].tolist() == [0, 1]
