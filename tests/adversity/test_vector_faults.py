@@ -167,33 +167,66 @@ def test_nothing_is_waited_for_longer_than_the_step_timeout(
     config = settings.replace(response_timeout=60.0)
     with kind(FORMAT, 2, seed=1, bridge=config, step_timeout=20.0) as env:
         observation, _ = env.reset()
-        env._stage.battles._timeout = 0.3  # type: ignore[attr-defined]
+        env._stage.battles.timeout = 0.3
         (node,) = processes()
         node.suspend()
         with pytest.raises(StepTimeout, match=r"within 0\.3 s from environments? 0") as timeout:
             env.step(choose(observation))
         assert timeout.value.environments == ((0, 1) if kind is VectorEnv else (0,))
         node.resume()
-        if kind is VectorEnv:
-            env._stage.battles._timeout = 20.0  # type: ignore[attr-defined]
-            observation, *_, info = env.recv()
-            assert info["env_id"].tolist() == [0, 1]
-            env.step(choose(observation))
+        env._stage.battles.timeout = 20.0
+        observation, *_, info = env.recv()
+        assert info["env_id"].tolist() == [0, 1]
+        for _ in range(3):
+            observation, _, _, truncated, _ = env.step(choose(observation))
+            assert not truncated.any()
         assert deaths(env) == 0
 
 
+@pytest.mark.parametrize("kind", [VectorEnv, SerialVectorEnv])
+def test_waiting_in_vain_changes_no_battle(
+    settings: BridgeConfig, processes: Callable[[], list[psutil.Process]], kind: type[VectorEnv]
+) -> None:
+    rows, agents = 30, range(2)
+    config = settings.replace(response_timeout=60.0)
+    with kind(FORMAT, 2, seed=1, bridge=config, step_timeout=20.0) as env:
+        calm = step(env, rows, agents)
+    with kind(FORMAT, 2, seed=1, bridge=config, step_timeout=20.0) as env:
+        tape = Tape(rows)
+        env.async_reset()
+        result = env.recv()
+        (node,) = processes()
+
+        def send_in_vain() -> None:
+            node.suspend()
+            env.send(choose(result[0]), result[4]["env_id"])
+            env._stage.battles.timeout = 0.01
+            with pytest.raises(StepTimeout):
+                env.recv()
+            env._stage.battles.timeout = 20.0
+            node.resume()
+
+        while not tape.is_full(agents):
+            tape.note(result[0], result, result[4])
+            send_in_vain()
+            result = env.recv()
+        assert tape.digests(agents) == calm
+        # What was answered late belongs to battles that are not played any more.
+        send_in_vain()
+        assert step(env, rows, agents, seed=1) == calm
+
+
 def test_a_learner_may_rest_for_longer_than_node_may_be_silent(settings: BridgeConfig) -> None:
-    config = settings.replace(response_timeout=0.4, heartbeat=0.2)
+    config = settings.replace(response_timeout=4.0, heartbeat=2.0)
     with VectorEnv(FORMAT, 4, 2, seed=1, bridge=config) as env:
         env.async_reset()
         # In the hands of the learner, in the hands of Node, and short of the time it has.
-        for before, after in ((0, 0.9), (0.9, 0), (0.3, 0.3)):
+        for before, after in ((0, 5), (5, 0), (1.5, 1.5)):
             observation, *_, info = env.recv()
             rest(before)
             env.send(choose(observation), info["env_id"])
             rest(after)
             env.recv()
-            rest(after)
             env.async_reset()
         assert deaths(env) == 0
 
@@ -310,9 +343,9 @@ def test_an_opponent_that_never_decides_is_waited_for_no_longer_than_a_step(
     before = threading.active_count()
     sleeper = Sleeper(battle_format=FORMAT, start_listening=False)
     with VectorEnv(FORMAT, 2, opponent=sleeper, bridge=settings, step_timeout=0.5) as env:
-        env._stage.battles._timeout = 20.0  # type: ignore[attr-defined]
+        env._stage.battles.timeout = 20.0
         observation, _ = env.reset()
-        env._stage.battles._timeout = 0.5  # type: ignore[attr-defined]
+        env._stage.battles.timeout = 0.5
         with pytest.raises(StepTimeout, match="environments 0, 1"):
             env.step(choose(observation))
     assert threading.active_count() == before

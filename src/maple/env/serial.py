@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Sequence
 
 import structlog
 
@@ -23,7 +23,10 @@ log = structlog.get_logger("maple.env")
 
 
 class SerialVectorEnv(VectorEnv):
-    """A VectorEnv that plays its environments one after the other, each up to its next decision."""
+    """A VectorEnv that plays its environments one after the other, each up to its next decision.
+
+    They are played while somebody waits for them, and not when actions are sent.
+    """
 
     @staticmethod
     def _make_battles(
@@ -33,39 +36,58 @@ class SerialVectorEnv(VectorEnv):
 
 
 class _Environment:
-    """The battle that one environment plays."""
+    """The battle that one environment plays, and what it waits for."""
 
-    __slots__ = ("agents", "battle", "number", "opened")
+    __slots__ = ("agents", "answer", "battle", "deciding", "false_starts", "number", "opened")
 
     def __init__(self, number: int, agents: list[Agent]) -> None:
         self.number = number
         self.agents = agents
         self.battle: Battle | None = None
         self.opened = 0
+        self.false_starts = 0
+        self.answer: asyncio.Future[BaseException | None] | None = None
+        """What Node says to the choices that were sent, until it is read."""
+        self.deciding: Seat | None = None
+        """The seat that the opponent was asked to decide for."""
+
+    def give_up(self) -> None:
+        # In this order: whoever waits for the room's answer hears of its end at once.
+        battle, self.battle = self.battle, None
+        self.answer = self.deciding = None
+        if battle is not None:
+            battle.give_up()
 
 
 class SerialBattles:
-    """What Battles does, with one battle under way at a time, and none opened ahead."""
+    """What Battles does, with one battle under way at a time, and none opened ahead.
+
+    Who stops waiting, for time or Ctrl-C, finds everything where it was: a battle remembers what it
+    waits for.
+    """
 
     def __init__(
         self, registry: ControllerRegistry, opening: Opening, slots: int, *, timeout: float
     ) -> None:
         seats = opening.seats
         self.agents = [Agent(n, n // seats, n % seats) for n in range(slots * seats)]
+        self.timeout = timeout
         self._registry = registry
         self._opening = opening
-        self._timeout = timeout
         self._seed: seeds.Seed = 0
         self._ready: list[Agent] = []
+        self._due: deque[_Environment] = deque()
         self._chosen = asyncio.Event()
-        self._answer: asyncio.Future[BaseException | None] | None = None
         self._fault: BaseException | None = None
         self._environments = [
             _Environment(n, self.agents[n * seats : (n + 1) * seats]) for n in range(slots)
         ]
 
     def __repr__(self) -> str:
-        return f"<SerialBattles: {len(self._environments)}, {len(self._ready)} agents ready>"
+        return (
+            f"<SerialBattles: {len(self._environments)} environments, {len(self._due)} to play on, "
+            f"{len(self._ready)} agents ready>"
+        )
 
     # What users do
 
@@ -75,18 +97,18 @@ class SerialBattles:
         self._fault = None
         self._ready.clear()
         for environment in self._environments:
-            if environment.battle is not None:
-                await environment.battle.room.close()
+            environment.give_up()
+            environment.false_starts = 0
             if seed is not None:
                 environment.opened = 0
             for agent in environment.agents:
                 agent.is_acting = False
                 agent.is_first = True
                 agent.ending = None
-            await self._in_time(environment, self._begin(environment))
-            await self._in_time(environment, self._play_on(environment))
+        self._due = deque(self._environments)
 
     async def send(self, agents: Sequence[Agent], actions: Sequence[Action]) -> None:
+        self._raise_fault()
         choices = read_choices(self._opening.actions, agents, actions)
         for agent, action, choice in zip(agents, actions, choices, strict=True):
             environment = self._environments[agent.slot]
@@ -97,11 +119,18 @@ class SerialBattles:
                 seat.choose(choice)
             else:
                 seat.pick(self._opening.actions, action)
-        for number in sorted({agent.slot for agent in agents}):
-            environment = self._environments[number]
-            await self._in_time(environment, self._play_on(environment))
+            if environment not in self._due:
+                self._due.append(environment)
 
     async def receive(self, wanted: int) -> list[Agent]:
+        self._raise_fault()
+        while self._due and len(self._ready) < wanted:
+            environment = self._due.popleft()
+            try:
+                await self._play_in_time(environment)
+            except BaseException:
+                self._due.append(environment)
+                raise
         if not self._ready:
             raise RuntimeError("no agent will have to decide before actions are sent, or a reset")
         batch, self._ready = self._ready[:wanted], self._ready[wanted:]
@@ -111,43 +140,58 @@ class SerialBattles:
 
     async def step(self, agents: Sequence[Agent], actions: Sequence[Action]) -> list[Agent]:
         await self.send(agents, actions)
-        return await self.receive(len(self.agents))
+        return await self.receive(len(self.agents) + 1)
 
     async def close(self) -> None:
         for environment in self._environments:
-            if environment.battle is not None:
-                await environment.battle.room.close()
+            environment.give_up()
         if self._opening.opponent is not None:
             await self._opening.opponent.close()
 
     # One environment
 
+    async def _play_in_time(self, environment: _Environment) -> None:
+        try:
+            async with asyncio.timeout(self.timeout):
+                await self._play_on(environment)
+        except TimeoutError as error:
+            raise StepTimeout(
+                f"no answer within {self.timeout:g} s from environment {environment.number}",
+                environments=(environment.number,),
+            ) from error
+
     async def _play_on(self, environment: _Environment) -> None:
         """Plays until an agent has to decide."""
         while True:
-            battle = environment.battle
-            assert battle is not None
-            for seat in battle.seats:
-                if seat.is_asked and seat.agent is None:
-                    await self._ask_opponent(seat)
-            asked = [seat for seat in battle.seats if seat.is_asked and seat.agent is not None]
-            if asked:
-                self._hand_out(asked)
-                return
-            error = await self._send(battle)
+            battle = environment.battle or await self._begin(environment)
+            if environment.answer is None:
+                for seat in battle.seats:
+                    if seat.agent is None:
+                        await self._ask_opponent(environment, seat)
+                asked = [seat for seat in battle.seats if seat.is_asked]
+                if asked:
+                    self._hand_out(asked)
+                    return
+            error = await self._send(environment, battle)
             if error is not None or battle.room.is_over:
+                if error is not None:
+                    log.warning(
+                        "a battle failed", environment=environment.number, cause=error.message
+                    )
                 for agent, ending in battle.endings(error):
                     agent.ending = ending
-                await self._begin(environment)
+                environment.give_up()
 
-    async def _ask_opponent(self, seat: Seat) -> None:
+    async def _ask_opponent(self, environment: _Environment, seat: Seat) -> None:
         assert self._opening.opponent is not None
-        self._opening.opponent.decide(seat)
+        if seat.is_asked and environment.deciding is not seat:
+            environment.deciding = seat
+            self._opening.opponent.decide(seat)
         while seat.is_asked and self._fault is None:
             self._chosen.clear()
             await self._chosen.wait()
-        if self._fault is not None:
-            raise self._fault
+        self._raise_fault()
+        environment.deciding = None
 
     def _hand_out(self, seats: list[Seat]) -> None:
         for seat in seats:
@@ -157,43 +201,45 @@ class SerialBattles:
                 agent.ask(seat)
                 self._ready.append(agent)
 
-    async def _send(self, battle: Battle) -> BridgeError | None:
-        self._answer = asyncio.get_running_loop().create_future()
-        try:
-            battle.send()
-        except BridgeError as error:
-            return error
-        return battle.check(await self._answer)
+    async def _send(self, environment: _Environment, battle: Battle) -> BridgeError | None:
+        if environment.answer is None:
+            environment.answer = asyncio.get_running_loop().create_future()
+            try:
+                battle.send()
+            except BridgeError as error:
+                return error
+        fault = battle.check(await asyncio.shield(environment.answer))
+        environment.answer = None
+        return fault
 
-    async def _begin(self, environment: _Environment) -> None:
-        failures = 0
+    async def _begin(self, environment: _Environment) -> Battle:
         while True:
             battle = Battle(self, environment.number, environment.opened)
-            environment.opened += 1
             try:
                 await self._opening.open(self._registry, battle, self._seed, environment.agents)
+                if battle.failure is not None:
+                    raise battle.failure
             except BridgeError as error:
-                failures += 1
-                check_false_start(error, failures)
+                environment.opened += 1
+                environment.false_starts += 1
+                check_false_start(error, environment.false_starts)
             else:
+                environment.opened += 1
+                environment.false_starts = 0
                 environment.battle = battle
-                return
+                return battle
 
-    async def _in_time(self, environment: _Environment, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            async with asyncio.timeout(self._timeout):
-                await work
-        except TimeoutError as error:
-            raise StepTimeout(
-                f"no answer within {self._timeout:g} s from environment {environment.number}",
-                environments=(environment.number,),
-            ) from error
+    def _raise_fault(self) -> None:
+        if self._fault is not None:
+            raise self._fault
 
     # What battles tell
 
     def answered(self, battle: Battle, error: BaseException | None) -> None:
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_result(error)
+        environment = self._environments[battle.slot]
+        answer = environment.answer
+        if battle is environment.battle and answer is not None and not answer.done():
+            answer.set_result(error)
 
     def chosen(self, battle: Battle) -> None:
         self._chosen.set()
