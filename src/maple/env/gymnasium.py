@@ -10,7 +10,7 @@ import numpy as np
 from bridge.errors import ConfigError
 
 from .actions import Action
-from .row import Observation, info_of, last_observation_of, observation_of
+from .row import Observation, beginning_of, info_of, last_observation_of, observation_of
 from .vector import VectorEnv
 
 __all__ = ["BattleEnv"]
@@ -48,11 +48,13 @@ class BattleEnv(gymnasium.Env[Observation, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Begins the next battle; with a seed, the first of that seed."""
+        if options:
+            raise ValueError(f"a reset has no options, but was given {', '.join(options)}")
         super().reset(seed=seed)
         # Where a battle ended the next one has begun already.
         begun, self._upcoming = self._upcoming, None
-        if begun is None or seed is not None or options:
-            begun = self.battles.reset(seed=seed, options=options)
+        if begun is None or seed is not None:
+            begun = self.battles.reset(seed=seed)
         observation, info = begun
         return observation_of(observation, 0), info_of(info, 0)
 
@@ -65,7 +67,7 @@ class BattleEnv(gymnasium.Env[Observation, Any]):
         seen = observation_of(observation, 0)
         if terminated[0] or truncated[0]:
             seen = last_observation_of(info, 0)
-            self._upcoming = observation, {**info, "_reason": [False]}
+            self._upcoming = observation, beginning_of(info)
         return seen, float(reward[0]), bool(terminated[0]), bool(truncated[0]), told
 
     def close(self) -> None:

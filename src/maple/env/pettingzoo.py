@@ -12,7 +12,7 @@ from pettingzoo import ParallelEnv
 from bridge.errors import ConfigError
 
 from .actions import Action
-from .row import Observation, info_of, last_observation_of, observation_of
+from .row import Observation, beginning_of, info_of, last_observation_of, observation_of
 from .vector import VectorEnv
 
 __all__ = ["BattleParallelEnv"]
@@ -53,7 +53,11 @@ class BattleParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begins the next battle; with a seed, the first of that seed. There are no options."""
+        """Begins the next battle; with a seed, the first of that seed.
+
+        There are no options; whatever is given is not looked at, for PettingZoo's own test gives
+        some.
+        """
         # Where a battle ended the next one has begun already.
         begun, self._upcoming = self._upcoming, None
         if begun is None or seed is not None:
@@ -82,7 +86,7 @@ class BattleParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no
         is_over = bool(terminated[0] or truncated[0])
         if is_over:
             self.agents = []
-            self._upcoming = observation, {**info, "_reason": [False, False]}
+            self._upcoming = observation, beginning_of(info)
         rows = list(enumerate(SEATS))
         return (
             {

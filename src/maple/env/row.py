@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Observation", "info_of", "last_observation_of", "observation_of"]
+__all__ = ["Observation", "beginning_of", "info_of", "last_observation_of", "observation_of"]
 
 Observation: TypeAlias = dict[str, npt.NDArray[Any]]
 _ENDS = ("winner", "reason", "turns")
@@ -22,6 +22,16 @@ def last_observation_of(info: dict[str, Any], row: int) -> Observation:
     """What an agent saw last of a battle that is over."""
     last: Observation = info["final_obs"][row]
     return last
+
+
+def beginning_of(info: dict[str, Any]) -> dict[str, Any]:
+    """What there is to tell of battles that have begun, less how those before them ended."""
+    parts: dict[str, npt.NDArray[np.float32]] = info["reward_parts"]
+    return {
+        **info,
+        "reward_parts": {name: np.zeros_like(counts) for name, counts in parts.items()},
+        "_reason": np.zeros(len(info["env_id"]), np.bool_),
+    }
 
 
 def info_of(info: dict[str, Any], row: int) -> dict[str, Any]:

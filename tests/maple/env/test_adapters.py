@@ -103,11 +103,13 @@ def test_a_battle_ends_once_and_the_next_begins_with_a_reset(battle_env: BattleE
     assert reward == (1 if info["winner"] == "p1" else -1)
     assert info["reward_parts"] == {"win": max(reward, 0), "loss": min(reward, 0)}
     assert (info["reason"], type(info["turns"])) == ("win", int)
+    with pytest.raises(ValueError, match="no options, but was given weather"):
+        battle_env.reset(options={"weather": "rain"})
     with pytest.raises(gymnasium.error.ResetNeeded):
         battle_env.step(0)
     observation, info = battle_env.reset()
     assert observation["action_mask"].any()
-    assert "winner" not in info
+    assert info == {"reward_parts": {"win": 0, "loss": 0}}, "nothing of the battle before"
     assert observation in battle_env.observation_space
     battle_env.step(last_legal(observation))
 
@@ -192,8 +194,9 @@ def test_both_seats_learn_of_the_end_at_once(parallel_env: BattleParallelEnv) ->
     assert infos["p1"]["winner"] == infos["p2"]["winner"] == max(rewards, key=rewards.__getitem__)
     with pytest.raises(gymnasium.error.ResetNeeded):
         parallel_env.step({"p1": 0, "p2": 0})
-    observations, _ = parallel_env.reset()
+    observations, infos = parallel_env.reset()
     assert all(seen["action_mask"].any() for seen in observations.values())
+    assert all(not any(info["reward_parts"].values()) for info in infos.values())
 
 
 def test_a_seed_gives_both_seats_the_same_battle_again(parallel_env: BattleParallelEnv) -> None:
