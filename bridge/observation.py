@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .errors import InstallationFailed
-from .runtime import _node_side
+from .runtime import node_side
 
 __all__ = ["LINES", "View", "load_spec", "spec_hash", "spec_path"]
 
@@ -47,7 +47,7 @@ LINES: Final = View()
 
 def spec_path() -> Path:
     """Where the file is that says what an observation holds, byte by byte."""
-    return _node_side() / "observation" / "spec.json"
+    return node_side() / "observation" / "spec.json"
 
 
 def load_spec(path: Path | None = None) -> dict[str, Any]:

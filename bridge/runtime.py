@@ -26,7 +26,7 @@ import filelock
 from .errors import InstallationFailed
 from .machine import cache_folder
 
-__all__ = ["Runtime", "find_node", "find_runtime"]
+__all__ = ["Runtime", "find_node", "find_runtime", "node_side"]
 
 OLDEST_NODE = 20
 NODE_ANSWER_SECONDS = 20.0
@@ -66,7 +66,7 @@ def find_runtime(node: str | None = None, *, progress: Progress | None = None) -
     raises ends the installation.
     """
     found = find_node(node)
-    side = _node_side()
+    side = node_side()
     simulator = _find_simulator(found, side, progress or _silent)
     return Runtime(found.path, found.version, side / "controller.js", simulator)
 
@@ -206,7 +206,7 @@ def _find_npm(node: Path) -> Path:
 # The simulator
 
 
-def _node_side() -> Path:
+def node_side() -> Path:
     """The folder of the entry file: inside the package in a wheel, beside it in a clone."""
     package = Path(__file__).resolve().parent
     for side in (package / "_node", package.parent / "node"):

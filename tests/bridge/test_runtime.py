@@ -36,7 +36,7 @@ FIND = """
 import sys
 from pathlib import Path
 from bridge import runtime
-runtime._node_side = lambda: Path(sys.argv[1])
+runtime.node_side = lambda: Path(sys.argv[1])
 runtime.PROGRESS_SECONDS = 0.3
 print(runtime.find_runtime(progress=lambda line: print(line, flush=True)).simulator)
 """
@@ -55,7 +55,7 @@ def bare_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     side.mkdir()
     for name in ("controller.js", "package.json", "package-lock.json"):
         shutil.copyfile(NODE_SIDE / name, side / name)
-    monkeypatch.setattr(runtime, "_node_side", lambda: side)
+    monkeypatch.setattr(runtime, "node_side", lambda: side)
     return side
 
 

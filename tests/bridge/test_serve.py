@@ -244,7 +244,7 @@ import sys
 from pathlib import Path
 from bridge import runtime
 from bridge.serve.command_line import main
-runtime._node_side = lambda: Path(sys.argv[1])
+runtime.node_side = lambda: Path(sys.argv[1])
 runtime.PROGRESS_SECONDS = 0.3
 sys.exit(main(sys.argv[2:]))
 """
