@@ -103,8 +103,8 @@ class Sampler:
     parts follow the action and its log-probability. With a `second_mask`, logits and masks are
     those of two slots [B, 2, A], and so are the actions.
 
-    Batches of fewer than `least_rows` are filled up: BLAS computes a few rows in another way than
-    many, and what differs in the last bit of a logit is now and then another action.
+    Batches are filled up to a multiple of `row_multiple`: a matrix product takes other ways for the
+    last few rows, and what differs in the last bit of a logit is now and then another action.
     """
 
     def __init__(
@@ -113,22 +113,25 @@ class Sampler:
         *,
         second_mask: SecondMask | None = None,
         greedy: bool = False,
-        least_rows: int = 8,
+        row_multiple: int = 8,
     ) -> None:
         self.policy = policy
         self._second_mask = second_mask
         self._greedy = greedy
-        self._least_rows = least_rows
+        self._row_multiple = row_multiple
 
     def __repr__(self) -> str:
         return f"<Sampler: {'greedy' if self._greedy else 'random'}, of {self.policy!r}>"
 
     def __call__(self, inputs: Values, mask: Values, keys: Values) -> tuple[Any, ...]:
         rows = len(mask)
-        output = call_policy(self.policy, _filled(inputs, self._least_rows))
-        logits, *others = output if isinstance(output, tuple) else (output,)
-        if len(logits) < rows:
-            raise ValueError(f"the policy returned {len(logits)} rows of logits for {rows} rows")
+        missing = -rows % self._row_multiple
+        output = call_policy(self.policy, _filled(inputs, missing))
+        parts = output if isinstance(output, tuple) else (output,)
+        for part in parts:
+            if len(part) != rows + missing:
+                raise ValueError(f"the policy returned {len(part)} rows for {rows + missing}")
+        logits, *others = parts
         drawn = None if self._greedy else keys
         if self._second_mask is None:
             weights = _Weights(logits[:rows], mask)
@@ -244,15 +247,17 @@ def _mask(values: Values) -> Mask:
     return mask if mask.dtype == np.bool_ else mask != 0
 
 
-def _filled(inputs: Values, least_rows: int) -> Values:
-    """Inputs with their last row repeated until there are so many."""
-    if isinstance(inputs, tuple):
-        return tuple(_filled(part, least_rows) for part in inputs)
-    missing = least_rows - len(inputs)
-    if missing <= 0:
+def _filled(inputs: Values, missing: int) -> Values:
+    """Inputs with their last row repeated so many times."""
+    if not missing:
         return inputs
-    array = _array(inputs)
-    return np.concatenate((array, array[-1:].repeat(missing, axis=0)))
+    if isinstance(inputs, tuple):
+        return tuple(_filled(part, missing) for part in inputs)
+    if isinstance(inputs, list):
+        return inputs + inputs[-1:] * missing
+    count = len(inputs)
+    # Arrays and tensors alike take an array of row numbers.
+    return inputs[np.minimum(np.arange(count + missing), count - 1)]
 
 
 def _named(wrong: Mask) -> str:

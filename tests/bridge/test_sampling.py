@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -369,11 +370,58 @@ async def test_rows_that_cannot_be_sampled_are_told_why_and_the_queue_lives() ->
         assert action == sample(logits[:1], mask[:1], keys[:1])[0]
 
 
-def test_too_few_logits_are_an_error() -> None:
-    _, mask, keys = rows(4)
-    sampler = Sampler(lambda batch: batch[:3], least_rows=1)
-    with pytest.raises(ValueError, match="3 rows of logits for 4 rows"):
-        sampler(features(4), mask, keys)
+@pytest.mark.parametrize("count", [3, 9])
+@pytest.mark.parametrize("part", [0, 1], ids=["logits", "values"])
+def test_too_few_or_too_many_rows_of_a_policy_are_an_error(count: int, part: int) -> None:
+    logits, mask, keys = rows(4)
+
+    def policy(batch: Array) -> tuple[Array, Array]:
+        sizes = [len(batch), len(batch)]
+        sizes[part] = count
+        return np.resize(batch, (sizes[0], ACTIONS)), np.zeros(sizes[1])
+
+    with pytest.raises(ValueError, match=f"the policy returned {count} rows for 8"):
+        Sampler(policy)(logits, mask, keys)
+
+
+@pytest.mark.parametrize("threads", [1, torch.get_num_threads()])
+def test_what_torch_computes_for_a_row_is_the_same_to_the_bit_in_batches_of_any_size(
+    threads: int,
+) -> None:
+    count, before = 40, torch.get_num_threads()
+    observations, (_, mask, keys) = features(count), rows(count)
+    torch.manual_seed(0)
+    body, head, value = (torch.nn.Linear(*sizes) for sizes in ((64, 256), (256, 26), (256, 1)))
+
+    class Deep(torch.nn.Module):
+        def forward(self, given: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            hidden = body(given).relu()
+            return head(hidden), value(hidden)
+
+    torch.set_num_threads(threads)
+    try:
+        sampler = Sampler(Deep())
+        expected = sampler(observations, mask, keys)
+        for size in range(1, count + 1):
+            for part, whole in zip(
+                sampler(observations[:size], mask[:size], keys[:size]), expected, strict=True
+            ):
+                assert part.tolist() == whole[:size].tolist()
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, torch.from_numpy, list])
+def test_rows_are_filled_up_as_what_they_are(kind: Callable[[Array], Any]) -> None:
+    logits, mask, keys = rows(11)
+    given = kind(logits)
+
+    def policy(batch: Any) -> Array:  # noqa: ANN401 - an array, a tensor or a list
+        assert type(batch) is type(given)
+        assert len(batch) == 16
+        return np.asarray(batch)
+
+    assert Sampler(policy)(given, mask, keys)[0].tolist() == sample(logits, mask, keys).tolist()
 
 
 def test_importing_it_does_not_import_torch() -> None:
