@@ -12,6 +12,7 @@ const { blockOf } = require('./spec');
 const OTHER_NAMES = {
   bandedtogether: 'helpinghand',
   detect: 'protect',
+  dragoncheer: 'focusenergy',
   maxguard: 'protect',
   powder: 'powdered',
   ragepowder: 'followme',

@@ -792,10 +792,11 @@ describe('volatiles', () => {
       |-start|p1a: Mew|protosynthesisatk
       |-start|p1a: Mew|fallen2|[silent]
       |-start|p1a: Mew|ability: Flash Fire
+      |-start|p1a: Mew|move: Dragon Cheer
       |-start|p1a: Mew|Disable|Psychic
       |-activate|p1a: Mew|move: Bind|[of] p2a: Ditto`);
     const { own } = actives(tracker);
-    const all = ['disable', 'flashfire', 'partiallytrapped', 'protosynthesis', 'supremeoverlord', 'taunt'];
+    const all = ['disable', 'flashfire', 'focusenergy', 'partiallytrapped', 'protosynthesis', 'supremeoverlord', 'taunt'];
     assert.deepEqual(volatiles(tracker, own), all);
     hearMore(tracker, `|-end|p1a: Mew|move: Taunt
       |-end|p1a: Mew|Protosynthesis
@@ -803,7 +804,7 @@ describe('volatiles', () => {
       |-end|p1a: Mew|ability: Flash Fire|[silent]
       |-end|p1a: Mew|Disable
       |-end|p1a: Mew|Bind|[partiallytrapped]`);
-    assert.deepEqual(volatiles(tracker, own), []);
+    assert.deepEqual(volatiles(tracker, own), ['focusenergy']);
   });
 
   it('count what is counted', () => {

@@ -11,7 +11,7 @@
 const ALSO = {
   banefulbunker: 'protect', burningbulwark: 'protect', kingsshield: 'protect', maxguard: 'protect', obstruct: 'protect',
   silktrap: 'protect', spikyshield: 'protect', ragepowder: 'followme', spotlight: 'followme', twoturnmove: 'preparing',
-  powder: 'powdered',
+  powder: 'powdered', dragoncheer: 'focusenergy',
 };
 /** They follow from what the log does not say, or are none of the simulator's. */
 const NOT_COMPARED = [
