@@ -116,8 +116,6 @@ class Snapshot {
     this.fainted = pokemon.fainted;
     this.status = pokemon.status;
     this.statusTurns = pokemon.statusTurns;
-    this.details = pokemon.details;
-    this.level = pokemon.level;
     this.species = pokemon.species;
     this.baseSpecies = pokemon.baseSpecies;
     this.ability = pokemon.ability;
@@ -126,7 +124,6 @@ class Snapshot {
     this.teraType = pokemon.teraType;
     this.terastallized = pokemon.terastallized;
     this.revealed = pokemon.revealed;
-    this.fainted = pokemon.fainted;
     this.moves = pokemon.moves.slice();
     this.used = pokemon.used.slice();
   }
@@ -141,7 +138,6 @@ class Snapshot {
     actual.fainted = looks.fainted;
     actual.status = looks.status;
     actual.statusTurns = looks.statusTurns;
-    actual.fainted = looks.fainted;
     if (looks.item !== this.item || looks.lost !== this.lost) {
       actual.item = looks.item;
       actual.lost = looks.lost;
