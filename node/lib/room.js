@@ -89,6 +89,7 @@ class Room {
       yield;
       this.#withSeedsOf(spare, () => this.battle.setPlayer(id, /** @type {any} */ (players[id])));
     }
+    if (this.observer) this.#requireTeamsOf(this.observer.team);
     this.battle.sendUpdates();
   }
 
@@ -107,6 +108,15 @@ class Room {
     }
   }
 
+  /** @param {number} most Pokémon that there is a place for in an observation */
+  #requireTeamsOf(most) {
+    for (const { id, pokemon } of this.battle.sides) {
+      if (pokemon.length <= most) continue;
+      const message = `the team of ${id} has ${pokemon.length} Pokémon; there are observations of at most ${most}`;
+      throw new Refusal('rejected', message);
+    }
+  }
+
   /** @returns {boolean} */
   get ended() {
     return this.battle.ended;
@@ -119,9 +129,10 @@ class Room {
   }
 
   /**
-   * Answers the side's current request. Refuses, and changes nothing, if `rqid` is not that request's.
+   * Answers the side's current request. Refuses, and changes nothing, if `rqid` is not that request's; only then is it
+   * asked whether the choice is a text that can be one.
    * @param {SideId} side
-   * @param {string} choice
+   * @param {unknown} choice
    * @param {number} rqid
    */
   choose(side, choice, rqid) {
@@ -132,7 +143,7 @@ class Room {
     if (question.answered) {
       throw new Refusal('stale', `${side} has already answered request ${rqid}`);
     }
-    this.apply({ op: 'choose', side, choice });
+    this.apply({ op: 'choose', side, choice: requireChoice({ choice }) });
   }
 
   /**
@@ -146,7 +157,7 @@ class Room {
     for (const id of SIDES) {
       const { rqid, choice } = answers[id];
       try {
-        this.choose(id, requireChoice({ choice }), rqid);
+        this.choose(id, choice, rqid);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         refusals[id] = error;
@@ -199,8 +210,9 @@ class Room {
       return;
     }
     question.answered = false;
-    if (seat.asked) seat.refusal = seat.error;
-    throw new Refusal('invalid', seat.error || '[Unavailable choice] The request has changed');
+    const reason = seat.error || '[Unavailable choice] The request has changed';
+    if (seat.asked) seat.refusal = reason;
+    throw new Refusal('invalid', reason);
   }
 
   /** @param {SideId} side */

@@ -7,7 +7,6 @@ const { Refusal } = require('./refusal');
 const { Room, SIDES } = require('./room');
 const {
   requireAnswer,
-  requireChoice,
   requireFlag,
   requireMoves,
   requirePlayer,
@@ -201,7 +200,7 @@ class Rooms {
   /** @param {Command} command */
   #choose(command) {
     const room = this.#room(command);
-    room.choose(requireSide(command), requireChoice(command), requireWhole(command, 'rqid'));
+    room.choose(requireSide(command), command.choice, requireWhole(command, 'rqid'));
     return () => this.#report(room);
   }
 

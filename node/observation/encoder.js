@@ -136,7 +136,7 @@ function writeOwnTeam({ buffer, wide, at, width }, { tracker, own, roster }) {
     buffer[condition] = now.hp;
     buffer[condition + 1] = now.status;
     buffer[condition + 2] = seen ? Math.min(seen.statusTurns, 255) : 0;
-    buffer[condition + 3] = member.level;
+    buffer[condition + 3] = Math.min(member.level, 255);
     buffer[condition + 4] = member.gender;
     buffer[condition + 5] = member.isActive && member.hp ? member.position : 0;
     buffer[condition + 6] = member.teraType;
@@ -226,7 +226,7 @@ function writeFoeTeam({ buffer, wide, at, width }, { foe }) {
     buffer[condition] = pokemon.hp;
     buffer[condition + 1] = pokemon.status;
     buffer[condition + 2] = Math.min(pokemon.statusTurns, 255);
-    buffer[condition + 3] = pokemon.level;
+    buffer[condition + 3] = Math.min(pokemon.level, 255);
     buffer[condition + 4] = pokemon.gender;
     buffer[condition + 5] = pokemon.fainted ? 0 : pokemon.slot;
     buffer[condition + 6] = pokemon.teraType;

@@ -32,6 +32,8 @@ class Observer {
   /** @param {Wishes} wishes */
   constructor(wishes) {
     this.wishes = wishes;
+    /** How many Pokémon of a side have a place in an observation. */
+    this.team = spec.team;
     this.tracker = new Tracker(spec);
     /** @type {Record<SideId, Roster | null>} */
     this.rosters = { p1: wishes.p1 && new Roster(), p2: wishes.p2 && new Roster() };

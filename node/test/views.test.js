@@ -6,7 +6,7 @@ const path = require('node:path');
 const { test } = require('node:test');
 const { Refusal } = require('../lib/refusal');
 const { Rooms } = require('../lib/rooms');
-const { readSpec } = require('../observation/spec');
+const { blockOf, readSpec } = require('../observation/spec');
 const { DOUBLES, FOLDER, OLD, RANDOM, TRAPS, copied, opening, parsed, play, policies, requestOf, simulator, started, told } = require('./battles');
 
 /**
@@ -150,6 +150,27 @@ test('there are no observations of three at a time, nor of groups that there are
   assert.equal(there.rooms.size, 0);
 });
 
+test('there are no observations of a team that has no place in them', () => {
+  const there = new Rooms(simulator);
+  const crowd = (/** @type {number} */ size) =>
+    ({ format: 'gen9customgame', team: Array.from({ length: size }, (_, i) => `M${i}|Magikarp|||splash||||||300|`).join(']') });
+  const reason = { code: 'rejected', message: /the team of p1 has 7 Pokémon; there are observations of at most 6/ };
+  for (const view of [OBSERVED, { p2: BOTH }]) assert.throws(() => run(there, open('a', crowd(7), view)), reason);
+  assert.equal(there.rooms.size, 0);
+  run(there, open('a', crowd(7), {}));
+});
+
+test('a level that has no room in a byte is the highest that has', () => {
+  const there = new Rooms(simulator);
+  const { p1 } = run(there, open('a', { format: 'gen9customgame', team: 'Magikarp||||splash||||||300|' }, { p1: BOTH }));
+  const bytes = Buffer.from(String(p1?.obs), 'base64');
+  assert.equal(p1?.request.side.pokemon[0].details, 'Magikarp, L300');
+  for (const group of ['own_team', 'opponent_team']) {
+    const { offset, fields } = blockOf(layouts.singles, group, 'condition');
+    assert.equal(bytes[offset + fields.findIndex(({ name }) => name === 'level')], 255);
+  }
+});
+
 // The same state again
 
 for (const battle of [RANDOM, DOUBLES, TRAPS]) {
@@ -267,6 +288,18 @@ test('answers that are stale change nothing, and the others count', () => {
   const late = run(there, { op: 'play', room: 'a', p1: [1, 'move 2'], p2: [2, 'move 1'] });
   assert.equal(late.error.code, 'stale');
   assert.deepEqual(Object.keys(late.error.sides), ['p1']);
+  assert.deepEqual([late.p1?.rqid, late.p2?.rqid], [3, 4]);
+});
+
+test('what is said to a request that is answered already is stale, be it a choice or not', () => {
+  const there = new Rooms(simulator);
+  run(there, open('a', OLD));
+  run(there, { op: 'choose', room: 'a', side: 'p1', rqid: 1, choice: 'move 1' });
+  const words = { room: 'a', choice: 'move 1\n' };
+  assert.throws(() => run(there, { op: 'choose', side: 'p1', rqid: 1, ...words }), { code: 'stale' });
+  assert.throws(() => run(there, { op: 'choose', side: 'p2', rqid: 2, ...words }), { code: 'invalid' });
+  const late = run(there, { op: 'play', room: 'a', p1: [1, words.choice], p2: [2, 'move 1'] });
+  assert.deepEqual([late.error.code, Object.keys(late.error.sides)], ['stale', ['p1']]);
   assert.deepEqual([late.p1?.rqid, late.p2?.rqid], [3, 4]);
 });
 

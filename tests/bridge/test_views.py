@@ -240,6 +240,16 @@ async def test_a_view_that_cannot_be_is_refused_by_name(
         await registry.open(format, view=view)
 
 
+async def test_a_team_that_has_no_place_in_an_observation_is_refused_by_name(
+    registry: ControllerRegistry,
+) -> None:
+    crowd = "]".join(f"M{number}|Magikarp|||splash||||||5|" for number in range(8))
+    red, blue = Player("Red", TRAPPERS), Player("Blue", crowd)
+    with pytest.raises(BattleRejected, match=r"team of p2 has 8 Pokémon; .* at most 6"):
+        await registry.open(TRAPS, view=(OBSERVATION, View()), p1=red, p2=blue)
+    await (await registry.open(TRAPS, p1=red, p2=blue)).close()
+
+
 async def test_groups_are_a_list_and_no_text() -> None:
     with pytest.raises(TypeError, match="a list of groups, not 'own_team'"):
         View(observe="own_team")
@@ -445,8 +455,47 @@ async def test_answers_that_a_controller_did_not_live_to_give_are_in_the_pending
         assert room.journal.moves == []
         kill(room)
         outcomes = await asyncio.gather(*answers, return_exceptions=True)
-        assert [type(outcome) for outcome in outcomes] == [type(None), StaleChoice, ChoiceRejected]
+        assert [type(outcome) for outcome in outcomes] == [type(None), StaleChoice, StaleChoice]
         assert room.journal.moves == wanted
+
+
+@pytest.mark.parametrize("view", [View(), OBSERVATION], ids=["lines", "observation"])
+async def test_words_that_no_battle_has_heard_are_in_no_journal(
+    two: BridgeConfig, view: View
+) -> None:
+    async with (
+        ControllerRegistry(two) as registry,
+        await open_room(registry, FORMAT, view) as room,
+    ):
+        await room.p1.choose("move 1")
+        with pytest.raises(StaleChoice) as refusal:
+            await room.play("two\nlines", "move 1")
+        assert list(refusal.value.sides) == ["p1"]
+        assert room.journal.moves == [Move("choose", side, "move 1") for side in ("p1", "p2")]
+        kill(room)
+        await room.play("move 1", "move 1")
+
+
+async def test_what_one_says_who_waits_is_in_no_journal(two: BridgeConfig) -> None:
+    async with (
+        ControllerRegistry(two) as registry,
+        await registry.open(FORMAT, seed=SEED) as room,
+    ):
+        asked: dict[SideId, bool] = {}
+        room.p1.listen(lambda update: asked.__setitem__("p1", update.must_choose))
+        room.p2.listen(lambda update: asked.__setitem__("p2", update.must_choose))
+        while all(asked.values()):
+            await room.play("default", "default")
+        waits: SideId = "p2" if asked["p1"] else "p1"
+        moves = room.journal.moves.copy()
+        words: dict[SideId, str] = {"p1": "default", "p2": "default", waits: "two\nlines"}
+        with pytest.raises(ChoiceRejected) as refusal:
+            await room.play(words["p1"], words["p2"])
+        assert list(refusal.value.sides) == [waits]
+        goes: SideId = "p2" if waits == "p1" else "p1"
+        assert room.journal.moves == [*moves, Move("choose", goes, "default")]
+        kill(room)
+        await room.play("default", "default")
 
 
 async def test_a_copy_observes_what_its_original_does(two: BridgeConfig) -> None:
