@@ -169,7 +169,7 @@ def test_an_environment_that_is_reset_again_and_again_leaves_nothing(
     assert len(asyncio.all_tasks(env._loop)) <= tasks + 2
     assert server.stats()["lobby"]["games"] == 1
     env.close()
-    assert server.stats()["lobby"]["games"] == 0
+    asyncio.run(until(lambda: server.stats()["lobby"]["games"] == 0))
     assert not env.agent1.ps_client._battle_locks
     server.close()
     dismantle(env)

@@ -21,7 +21,7 @@ from poke_env.ps_client import AccountConfiguration
 
 from bridge.errors import BattleFailed, BattleRejected, ConnectionLost, NameTaken
 from bridge.poke_env import LocalServerConfiguration, local_server
-from tests.conftest import controllers
+from tests.conftest import controllers, until
 
 from .cast import VGC_TEAM, Quitter, StringOrder, team_of
 from .conftest import Door
@@ -100,7 +100,7 @@ def test_closing_in_the_middle_of_a_battle_gives_it_up(
     env.reset()
     play(env, steps)
     env.close()
-    assert server.stats()["lobby"]["games"] == 0
+    asyncio.run(until(lambda: server.stats()["lobby"]["games"] == 0))
     env.reset()
     play(env)
     env.close()
