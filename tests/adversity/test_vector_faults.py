@@ -14,6 +14,7 @@ import numpy as np
 import psutil
 import pytest
 from poke_env.battle import AbstractBattle
+from poke_env.battle import Battle as SinglesModel
 from poke_env.player import Player, RandomPlayer
 from poke_env.player.battle_order import BattleOrder
 
@@ -327,6 +328,71 @@ def test_a_player_that_is_not_understood_goes_on_with_the_default(settings: Brid
             observation, _, _, truncated, _ = env.step(choose(observation))
             assert not truncated.any()
     assert confused.said > 40
+
+
+@pytest.mark.parametrize("kind", [VectorEnv, SerialVectorEnv])
+@pytest.mark.parametrize("line", ["turn", "player"])
+def test_a_battle_that_the_model_of_a_player_cannot_follow_is_given_up_and_no_other(
+    settings: BridgeConfig, monkeypatch: pytest.MonkeyPatch, kind: type[VectorEnv], line: str
+) -> None:
+    class Forgetful(SinglesModel):
+        def parse_message(self, split_message: list[str]) -> None:
+            is_third = split_message[1] != "turn" or split_message[2] == "3"
+            if self.battle_tag.endswith("-1-0") and split_message[1] == line and is_third:
+                raise KeyError("never heard of it")
+            super().parse_message(split_message)
+
+    monkeypatch.setattr("maple.env.players.SinglesModel", Forgetful)
+    with kind(FORMAT, 2, seed=1, opponent="heuristics", bridge=settings) as env:
+        observation, _ = env.reset()
+        reasons: list[tuple[int, str]] = []
+        for _ in range(12):
+            observation, reward, _, truncated, info = env.step(choose(observation))
+            for row in np.flatnonzero(truncated):
+                reasons.append((int(row), info["reason"][row]))
+                assert reward[row] == 0
+        rooms = env.stats(round_trips=False)["pool"]["rooms"]
+    words = "OpponentFailed: Heuristics cannot follow the battle: KeyError: 'never heard of it'"
+    # One that cannot be followed from the beginning is left out.
+    assert reasons == ([(1, words)] if line == "turn" else [])
+    assert rooms <= 4
+
+
+class Grudge(RandomPlayer):
+    """Raises in its first battle, once it is asked in another one."""
+
+    def __init__(self) -> None:
+        super().__init__(battle_format=FORMAT, start_listening=False)
+        self.asked = 0
+        self.raised = 0
+        self.again = asyncio.Event()
+
+    async def choose_move(self, battle: AbstractBattle) -> BattleOrder:  # type: ignore[override]
+        self.asked += 1
+        if self.asked == 1:
+            await self.again.wait()
+            self.raised += 1
+            raise LookupError("too late")
+        self.again.set()
+        return self.choose_random_move(battle)
+
+
+@pytest.mark.parametrize("kind", [VectorEnv, SerialVectorEnv])
+def test_whoever_fails_in_a_battle_that_was_given_up_stops_nobody(
+    settings: BridgeConfig, kind: type[VectorEnv]
+) -> None:
+    grudge = Grudge()
+    with kind(FORMAT, 1, seed=1, opponent=grudge, bridge=settings, step_timeout=0.5) as env:
+        env._stage.battles.timeout = 0.5 if kind is SerialVectorEnv else 20.0
+        env.async_reset()
+        if kind is VectorEnv:
+            env.recv()
+        else:
+            with pytest.raises(StepTimeout):
+                env.recv()
+        env._stage.battles.timeout = 20.0
+        play_on(env, env.reset()[0])
+    assert grudge.raised == 1
 
 
 class Sleeper(Player):

@@ -172,8 +172,8 @@ class Opponent(Protocol):
     def decide(self, seat: Seat) -> None:
         """Chooses for a seat that is asked, now or later, and then tells the seat's battle."""
 
-    def player(self, name: str, team: str | None) -> Player:
-        """Who sits there."""
+    def player(self, name: str, team: str | None, key: int) -> Player:
+        """Who sits there; the key of the seat is for those who draw a team of their own."""
 
     def update(self, policy: object) -> None:
         """Decides by another policy from now on; raises ConfigError if it has none."""
@@ -198,7 +198,7 @@ class Table(Protocol):
 class Battle:
     """A room and what its two seats are about to do. At most one command is with Node at a time."""
 
-    __slots__ = ("number", "room", "seats", "sent", "slot", "table")
+    __slots__ = ("number", "room", "seats", "sent", "slot", "spoiled", "table")
 
     def __init__(self, table: Table, slot: int, number: int) -> None:
         self.table = table
@@ -207,9 +207,12 @@ class Battle:
         self.room: BattleRoom
         self.seats: tuple[Seat, Seat]
         self.sent = 0
+        self.spoiled: BridgeError | None = None
+        """Why a seat cannot follow it any more."""
 
     def __repr__(self) -> str:
-        return f"<Battle {self.number} of environment {self.slot}: {self.room!r}>"
+        room = repr(self.room) if hasattr(self, "room") else "not open yet"
+        return f"<Battle {self.number} of environment {self.slot}: {room}>"
 
     def begin(self, room: BattleRoom, seats: tuple[Seat, Seat]) -> None:
         """Sits down: both seats hear what they are asked first."""
@@ -246,6 +249,8 @@ class Battle:
 
     def check(self, error: BaseException | None) -> BridgeError | None:
         """What ended the battle, if not a refusal after which somebody chooses again."""
+        if self.spoiled is not None and not self.room.is_over:
+            return self.spoiled
         if error is None or (isinstance(error, ChoiceRejected) and self._choose_again(error)):
             return None
         if not isinstance(error, BridgeError):
@@ -262,12 +267,12 @@ class Battle:
 
     @property
     def failure(self) -> BridgeError | None:
-        """What ended the battle before its time, if anything has."""
+        """What ended the battle before its time, or will, if anything."""
         try:
             self.room.raise_failure()
         except BridgeError as error:
             return error
-        return None
+        return self.spoiled
 
     def give_up(self) -> None:
         """Ends it without a result."""

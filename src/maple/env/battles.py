@@ -18,7 +18,7 @@ from bridge.errors import BattlePoisoned, BridgeError
 
 from .actions import Action
 from .battle import Agent, Battle, read_choices
-from .errors import StepTimeout
+from .errors import OpponentFailed, StepTimeout
 from .opening import Opening, check_false_start
 
 __all__ = ["Battles", "Engine"]
@@ -269,7 +269,7 @@ class Battles:
         if battle is not slot.battle:
             # It was given up meanwhile.
             return
-        fault = None if error is None else battle.check(error)
+        fault = battle.check(error)
         if fault is not None or battle.room.is_over:
             self._end(slot, battle, fault)
         else:
@@ -334,13 +334,13 @@ class Battles:
             # It was given up meanwhile.
             return
         slot.upcoming = None
-        error = opened.exception() or opened.result().failure
+        error = opened.exception() or _failure_of(opened.result())
         if error is None:
             slot.false_starts = 0
             slot.battle = opened.result()
             self._ask(slot, slot.battle)
             return
-        if slot.is_ahead and not isinstance(error, BattlePoisoned):
+        if slot.is_ahead and not isinstance(error, BattlePoisoned | OpponentFailed):
             # It may have had no place beside the battle before it. Now that one is over.
             slot.opened -= 1
             self._begin_next(slot)
@@ -367,6 +367,14 @@ class Battles:
             opening.cancel()
         elif opening.exception() is None:
             opening.result().give_up()
+
+
+def _failure_of(battle: Battle) -> BridgeError | None:
+    """Why a battle that was opened cannot begin; its room is not kept then."""
+    failure = battle.failure
+    if failure is not None:
+        battle.give_up()
+    return failure
 
 
 def _name(environments: Sequence[int]) -> str:

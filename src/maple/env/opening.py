@@ -12,6 +12,7 @@ from bridge.errors import BattlePoisoned, ControllerDied
 
 from .actions import Actions
 from .battle import Agent, Battle, Opponent, Seat
+from .errors import OpponentFailed
 from .keys import battle_key
 
 __all__ = ["Opening", "check_false_start"]
@@ -50,11 +51,12 @@ class Opening:
         """Opens the room of a battle. What it is like depends on seed, slot and number alone."""
         slot, number = battle.slot, battle.number
         teams = [self.teams(seed, slot, number, index) for index in range(2)]
+        keys = [battle_key(seed, slot, number, index) for index in range(2)]
         names = ("Agent", "Agent 2" if self.opponent is None else "Opponent")
         second = (
             Player(names[1], teams[1], is_valid=True)
             if self.opponent is None
-            else self.opponent.player(names[1], teams[1])
+            else self.opponent.player(names[1], teams[1], keys[1])
         )
         room = await registry.open(
             self.format,
@@ -63,7 +65,6 @@ class Opening:
             p2=second,
             view=(self.view, self.view if self.opponent is None else self.opponent.view),
         )
-        keys = [battle_key(seed, slot, number, index) for index in range(2)]
         first = Seat(battle, 0, agents[0], keys[0])
         if self.opponent is None:
             battle.begin(room, (first, Seat(battle, 1, agents[1], keys[1])))
@@ -73,6 +74,7 @@ class Opening:
 
 def check_false_start(error: BaseException, failures: int) -> None:
     """Raises what kept a battle from beginning, unless that is its own fault and the first few."""
-    if not isinstance(error, BattlePoisoned | ControllerDied) or failures >= _FALSE_STARTS:
+    own_faults = BattlePoisoned | ControllerDied | OpponentFailed
+    if not isinstance(error, own_faults) or failures >= _FALSE_STARTS:
         raise error
     log.warning("a battle did not begin, and is left out", cause=error.message)

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Protocol,
+    TypeAlias,
+    TypeGuard,
+    cast,
+    runtime_checkable,
+)
 
 import numpy as np
 import numpy.typing as npt
@@ -73,8 +83,8 @@ def make_opponent(kind: OpponentKind, observations: Observations, format: str) -
                 f"unknown opponent {kind!r}: it is 'self', 'random', 'max' or 'heuristics', a "
                 "policy, or a player of poke-env"
             )
-        case RowsPolicy():
-            return RowsOpponent(kind, observations)
+    if _acts(kind):
+        return RowsOpponent(kind, observations)
     if hasattr(kind, "choose_move") and hasattr(kind, "teampreview"):
         from .players import PlayerOpponent
 
@@ -82,6 +92,13 @@ def make_opponent(kind: OpponentKind, observations: Observations, format: str) -
     if callable(kind):
         return PolicyOpponent(kind, observations)
     raise ConfigError(f"{kind!r} cannot be an opponent: it neither acts nor can be called")
+
+
+def _acts(kind: object) -> TypeGuard[RowsPolicy]:
+    """Whether it decides by itself; a module of torch gives logits, whatever else it can do."""
+    torch = sys.modules.get("torch")
+    is_module = torch is not None and isinstance(kind, torch.nn.Module)
+    return isinstance(kind, RowsPolicy) and not is_module
 
 
 class _RowOpponent:
@@ -97,7 +114,7 @@ class _RowOpponent:
     def sit(self, battle: Battle, index: int, key: int) -> Seat:
         return Seat(battle, index, None, key)
 
-    def player(self, name: str, team: str | None) -> Player:
+    def player(self, name: str, team: str | None, key: int) -> Player:
         return Player(name, team, is_valid=True)
 
     def decide(self, seat: Seat) -> None:
@@ -248,7 +265,7 @@ class _BatchOpponent:
     def sit(self, battle: Battle, index: int, key: int) -> Seat:
         return Seat(battle, index, None, key)
 
-    def player(self, name: str, team: str | None) -> Player:
+    def player(self, name: str, team: str | None, key: int) -> Player:
         return Player(name, team, is_valid=True)
 
     def decide(self, seat: Seat) -> None:
@@ -275,6 +292,9 @@ class _BatchOpponent:
         except asyncio.CancelledError:
             raise
         except Exception as cause:  # noqa: BLE001 - whoever waits for these battles is told
+            if all(seat.battle.room.is_over for seat in seats):
+                # They were given up meanwhile: nobody waits for them.
+                return
             error = OpponentFailed(f"the opponent failed: {type(cause).__name__}: {cause}")
             error.__cause__ = cause
             table.break_down(error)
@@ -306,7 +326,7 @@ class RowsOpponent(_BatchOpponent):
         self._policy = policy
 
     def update(self, policy: object) -> None:
-        if not isinstance(policy, RowsPolicy):
+        if not _acts(policy):
             raise ConfigError(f"{policy!r} does not act, as the policy before it")
         self._policy = policy
 

@@ -22,6 +22,7 @@ from bridge.errors import ConfigError
 
 from .battle import FORFEIT, Battle, Seat
 from .errors import OpponentFailed
+from .keys import step_key
 
 __all__ = ["PlayerOpponent", "heuristics"]
 
@@ -43,8 +44,8 @@ def heuristics(format: str) -> PlayerOpponent:
 class PlayerOpponent:
     """A player that chooses by `choose_move` and `teampreview`, for any number of battles at once.
 
-    What it draws from Python's `random` while it chooses is decided by the seed of the battle,
-    unless it chooses in a coroutine.
+    What it draws from Python's `random` while it chooses, or takes a team, is decided by the seed
+    of the battle, unless it chooses in a coroutine.
     """
 
     has_own_team = True
@@ -65,11 +66,12 @@ class PlayerOpponent:
     def sit(self, battle: Battle, index: int, key: int) -> Seat:
         return _PlayerSeat(self._player, battle, index, key)
 
-    def player(self, name: str, team: str | None) -> Seated:
-        given = team is not None
-        return Seated(
-            self._player.username, team if given else self._player.next_team, is_valid=given
-        )
+    def player(self, name: str, team: str | None, key: int) -> Seated:
+        if team is not None:
+            return Seated(self._player.username, team, is_valid=True)
+        # The first step of its key, as where a team is drawn from those of an environment.
+        with _drawn_by(step_key(key, 0)):
+            return Seated(self._player.username, self._player.next_team)
 
     def decide(self, seat: Seat) -> None:
         assert isinstance(seat, _PlayerSeat)
@@ -145,8 +147,8 @@ class _PlayerSeat(Seat):
                 self.rqid = update.rqid
                 self.is_asked = not self.model._wait
                 self.was_refused = False
-        except Exception as cause:  # noqa: BLE001 - whatever a model raises is told
-            self.fail(cause)
+        except Exception as cause:  # noqa: BLE001 - the battle ends with whatever a model raises
+            self.battle.spoiled = self._failure("cannot follow the battle", cause)
 
     def forgive(self) -> bool:
         """It goes on with the simulator's default, once."""
@@ -155,12 +157,17 @@ class _PlayerSeat(Seat):
         return is_first
 
     def fail(self, cause: Exception) -> None:
+        """The player itself has failed, which is not the fault of one battle."""
+        if not self.battle.room.is_over:
+            self.battle.table.break_down(self._failure("failed", cause))
+
+    def _failure(self, words: str, cause: Exception) -> OpponentFailed:
         error = OpponentFailed(
-            f"{self._player.username} failed: {type(cause).__name__}: {cause}",
+            f"{self._player.username} {words}: {type(cause).__name__}: {cause}",
             room=self.battle.room.tag,
         )
         error.__cause__ = cause
-        self.battle.table.break_down(error)
+        return error
 
     def _hear_line(self, words: list[str]) -> None:
         """What Player._handle_battle_message does with a line that is no request."""
@@ -173,7 +180,10 @@ class _PlayerSeat(Seat):
                     model.won_by(words[2])
                 else:
                     model.tied()  # type: ignore[no-untyped-call]
-                self._player._battle_finished_callback(model)
+                try:
+                    self._player._battle_finished_callback(model)
+                except Exception as cause:  # noqa: BLE001 - whatever a player raises is told
+                    self.fail(cause)
             case "showteam":
                 self._see_team(words)
             case _:

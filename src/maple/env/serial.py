@@ -217,8 +217,9 @@ class SerialBattles:
             battle = Battle(self, environment.number, environment.opened)
             try:
                 await self._opening.open(self._registry, battle, self._seed, environment.agents)
-                if battle.failure is not None:
-                    raise battle.failure
+                if (failure := battle.failure) is not None:
+                    battle.give_up()
+                    raise failure
             except BridgeError as error:
                 environment.opened += 1
                 environment.false_starts += 1
