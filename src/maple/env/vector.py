@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import gymnasium.vector
 import numpy as np
@@ -61,7 +61,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         pool: How many Node processes; by default one for each core.
         teams: For formats that want them: one, several to draw from, or either by seat.
         step_timeout: Seconds that anything is waited for, before StepTimeout is raised.
-        bridge: Other settings of the pool.
+        bridge: Other settings of the pool, but for `idle_timeout`: rooms wait for the learner, and
+            none is closed for being idle.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - as Gymnasium has it
@@ -142,6 +143,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
     def __repr__(self) -> str:
         state = "closed" if self.closed else repr(self._stage.battles)
         return f"<{type(self).__name__} {self.format}: {state}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} has processes of its own and cannot be copied or pickled: "
+            "make one in each process"
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -299,7 +306,7 @@ class _Stage:
         self.rewards = Rewards(reward, facts.game_type, int(generation[1]))
         groups = {*self.observations.groups, *self.rewards.groups}
         if not (isinstance(opponent, str) and opponent == "self"):
-            self._opponent = make_opponent(opponent, self.observations, format)
+            self._opponent = make_opponent(opponent, self.observations, facts.id)
         other = self._opponent
         opening = Opening(
             format,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections import Counter
 from typing import Any
 
@@ -173,6 +174,21 @@ def test_a_network_of_torch_is_an_opponent(settings: BridgeConfig) -> None:
     assert network.graphs == 0
 
 
+def test_a_module_of_torch_is_a_policy_even_if_it_has_a_way_to_act(settings: BridgeConfig) -> None:
+    torch = pytest.importorskip("torch")
+
+    class ActorCritic(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, features: Any, ids: Any) -> Any:  # noqa: ANN401
+            return torch.zeros((len(features), 10))
+
+        def act(self, observation: Any) -> Any:  # noqa: ANN401
+            raise AssertionError("nobody asks it to act")
+
+    with VectorEnv(QUICK, 2, seed=2, opponent=ActorCritic(), bridge=settings) as env:
+        observation, _ = env.reset()
+        env.step(choose(observation))
+
+
 def test_a_policy_that_insists_on_an_action_gets_its_way_in_doubles(settings: BridgeConfig) -> None:
     """Both slots would switch to the same Pokémon, if that were legal."""
     batches: list[int] = []
@@ -260,6 +276,39 @@ def test_a_player_brings_its_team_and_picks_from_it(settings: BridgeConfig) -> N
     won = results(settings, player, 4, format="gen9ou", teams={"p1": team_of(9)})
     assert won.total() >= 4
     assert set(shown) == {2}
+
+
+def test_a_format_may_be_named_as_people_name_it(settings: BridgeConfig) -> None:
+    for opponent in ("heuristics", RandomPlayer(battle_format=QUICK, start_listening=False)):
+        with VectorEnv(
+            "[Gen 1] Random Battle", 1, seed=2, opponent=opponent, bridge=settings
+        ) as env:
+            observation, _ = env.reset()
+            env.step(choose(observation))
+
+
+def test_the_team_that_a_player_draws_is_decided_by_the_seed(settings: BridgeConfig) -> None:
+    class Drawer(RandomPlayer):
+        drawn: list[float]
+
+        @property
+        def next_team(self) -> str:
+            self.drawn.append(random.random())
+            return team_of(9)
+
+    def draws(seed: int) -> list[float]:
+        player = Drawer(battle_format="gen9ou", start_listening=False)
+        player.drawn = []
+        teams = {"p1": team_of(9)}
+        with VectorEnv("gen9ou", 2, opponent=player, teams=teams, bridge=settings) as env:
+            env.reset(seed=seed)
+            env.reset()
+        return player.drawn
+
+    first = draws(1)
+    assert len(set(first)) == 4
+    assert draws(1) == first
+    assert set(draws(2)).isdisjoint(first)
 
 
 def test_a_player_may_give_up(settings: BridgeConfig) -> None:
