@@ -72,12 +72,13 @@ class OwnLoop:
             task.cancel()
             loop.call_soon_threadsafe(_nothing)  # It may be asleep.
 
-        is_main = threading.current_thread() is threading.main_thread()
-        before = signal.signal(signal.SIGINT, interrupt) if is_main else None
-        if is_main and before is not signal.default_int_handler:
-            # Somebody else deals with it.
-            signal.signal(signal.SIGINT, before)
-            is_main = False
+        is_ours = (
+            threading.current_thread() is threading.main_thread()
+            # Else somebody else deals with it: None, whoever is not Python.
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+        if is_ours:
+            signal.signal(signal.SIGINT, interrupt)
         try:
             return loop.run_until_complete(task)
         except asyncio.CancelledError:
@@ -85,7 +86,7 @@ class OwnLoop:
                 raise KeyboardInterrupt from None
             raise
         finally:
-            if is_main:
+            if is_ours:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def close(self, last: Coroutine[Any, Any, None]) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import pickle
 import select
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -22,6 +23,8 @@ from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 from bridge import BattleRoom, BridgeConfig, ControllerRegistry
 from bridge.errors import BattleRejected, ConfigError, PoolExhausted
 from maple.env import IllegalAction, VectorEnv
+from maple.env.battle import Battle
+from maple.env.loop import OwnLoop
 from tests.conftest import LOOPS, controllers
 
 from .hands import TEAM, choose, step
@@ -448,6 +451,18 @@ def test_it_says_what_it_does(settings: BridgeConfig) -> None:
         env.step(choose(observation))
 
 
+def test_a_battle_can_be_shown_before_it_has_a_room() -> None:
+    assert repr(Battle(cast(Any, None), 3, 14)) == "<Battle 14 of environment 3: not open yet>"
+
+
+def test_it_cannot_be_pickled_and_says_what_to_do(settings: BridgeConfig) -> None:
+    with (
+        make(settings, num_envs=1) as env,
+        pytest.raises(TypeError, match="make one in each process"),
+    ):
+        pickle.dumps(env)
+
+
 def test_closing_in_the_middle_of_everything_ends_all_processes(settings: BridgeConfig) -> None:
     before = controllers()
     env = make(settings, num_envs=8)
@@ -542,6 +557,35 @@ def test_ctrl_c_ends_the_wait_and_nothing_else(
         assert info["env_id"].tolist() == [0, 1]
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert controllers() == before
+
+
+def test_whoever_deals_with_ctrl_c_already_goes_on_doing_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def work() -> Any:  # noqa: ANN401 - what Python knows of who deals with it
+        return signal.getsignal(signal.SIGINT)
+
+    async def last() -> None:
+        """Nothing."""
+
+    def handle(number: int, frame: object) -> None:
+        """Nothing."""
+
+    loop = OwnLoop()
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        assert loop.run(work()) is handle
+        assert signal.getsignal(signal.SIGINT) is handle
+    finally:
+        signal.signal(signal.SIGINT, before)
+    # One that was installed from C: Python cannot put it back.
+    replaced: list[object] = []
+    with monkeypatch.context() as patch:
+        patch.setattr("signal.getsignal", lambda _: None)
+        patch.setattr("signal.signal", lambda *words: replaced.append(words))
+        assert loop.run(work()) is None
+    assert replaced == []
+    loop.close(last())
 
 
 async def test_it_works_where_an_event_loop_runs_already(settings: BridgeConfig) -> None:
