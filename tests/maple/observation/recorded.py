@@ -324,8 +324,12 @@ async def _settle(seat: _Seat, seen: Seen | None, answer: asyncio.Future[None] |
             if seat.side.rqid == seen.rqid:
                 seen.illegal = f"{seen.choice}: {refusal}"
                 return False
-            seen = await seat.hear()
-            answer = None if seen is None else seat.answer(seen)
+            refused, seen = seen, await seat.hear()
+            if seen is None or not seen.is_alone:
+                # It went on with what it understood of the choice, and nothing is revealed.
+                refused.illegal = f"{refused.choice}: {refusal}"
+                return False
+            answer = seat.answer(seen)
         else:
             return True
     return False
