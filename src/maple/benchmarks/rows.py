@@ -26,6 +26,8 @@ OPEN_ROOMS = (1, 256, 1024)
 
 # In how many parts agents are decided for: while one is with the policy, Node works on the others.
 _BATCHES = (1, 2, 4)
+# V8 has more to compile where battles are observed: a process takes some 1,000 of them.
+_WARMER = 2
 _TRIES = 3
 _PATIENCE = 30.0
 _SECONDS_A_BATTLE = 5.0  # twenty times what one takes
@@ -129,13 +131,13 @@ def start_vector_env(
     for settings in settings_to_try(plan, with_turbo, num_envs):
         with ExitStack() as stack:
             child = start(settings, stack)
-            play(child, battles=plan.search_battles * settings.pool)
+            play(child, battles=_WARMER * plan.search_battles * settings.pool)
             trials = [play(child, seconds=plan.seconds / 2) for _ in range(plan.search_rounds)]
             tried += [(settings, trial.decisions_per_s) for trial in trials]
     best = fastest(tried)
     with ExitStack() as stack:
         child = start(best, stack)
-        play(child, battles=plan.warmup * best.pool)
+        play(child, battles=_WARMER * plan.warmup * best.pool)
 
         def sample(_number: int) -> dict[str, Sample]:
             play(child, seconds=plan.seconds / 4)
