@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 import pytest
 
 from tests.maple.observation.matchups import every_kind, every_theme
-from tests.maple.observation.recorded import GROUPS, RecordedBattle, record, run_node
+from tests.maple.observation.recorded import GROUPS, Matchup, RecordedBattle, record, run_node
 
 
 def test_recorded_text_gives_the_same_bytes_without_a_simulator(
     battles: list[RecordedBattle],
 ) -> None:
     assert count_same(battles) > 5_000
+
+
+def test_full_damage_is_the_same_without_a_simulator() -> None:
+    groups = (*GROUPS, "calc")
+    matchups = [Matchup("gen9randombattle", 3), Matchup("gen9randomdoublesbattle", 3)]
+    assert count_same(record(matchups, observe=groups), groups) > 100
 
 
 @pytest.mark.soak
@@ -42,10 +49,11 @@ def test_another_line_gives_other_bytes(battles: list[RecordedBattle]) -> None:
     assert replay([said]) != [live(battle)]
 
 
-def count_same(battles: list[RecordedBattle]) -> int:
+def count_same(battles: list[RecordedBattle], groups: Sequence[str] = GROUPS) -> int:
     """How many observations were made twice; all must be the same."""
     total = 0
-    for battle, made in zip(battles, replay(list(map(as_said, battles))), strict=True):
+    said = [as_said(battle, groups) for battle in battles]
+    for battle, made in zip(battles, replay(said), strict=True):
         first = live(battle)
         assert len(made) == len(first)
         for number, (one, other) in enumerate(zip(first, made, strict=True)):
@@ -69,7 +77,7 @@ def live(battle: RecordedBattle) -> list[bytes]:
     ]
 
 
-def as_said(battle: RecordedBattle) -> dict[str, Any]:
+def as_said(battle: RecordedBattle, groups: Sequence[str] = GROUPS) -> dict[str, Any]:
     """A battle as text alone."""
     frames = [
         {
@@ -79,4 +87,4 @@ def as_said(battle: RecordedBattle) -> dict[str, Any]:
         }
         for frame in battle.frames()
     ]
-    return {"wishes": {"p1": GROUPS, "p2": GROUPS}, "frames": frames}
+    return {"wishes": {"p1": groups, "p2": groups}, "frames": frames}
