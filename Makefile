@@ -74,7 +74,7 @@ soak: setup ## run the long tests
 identity: setup ## compare turbo with vanilla, battle by battle (BATTLES=400 for fewer, ARGS='--help' for more)
 	cd node && exec ../$(NODE) identity/run.js --battles $(BATTLES) $(ARGS)
 
-bench: setup ## measure the pool beside its alternatives (ARGS='--quick' for ten minutes)
+bench: setup ## measure the pool beside its alternatives (ARGS='--quick' for fewer and shorter samples)
 	$(RUN) scripts/benchmark.py $(ARGS)
 
 lock: ## write constraints.txt anew: the newest versions that pyproject.toml allows, torch kept
