@@ -114,12 +114,20 @@ function requireSide(command) {
  * @returns {string}
  */
 function requireChoice(command) {
-  const { choice } = command;
-  if (typeof choice !== 'string') throw new Refusal('bad_field', 'choice is not a text');
+  const choice = requireWords(command);
   if (choice.length > LONGEST_CHOICE) {
     throw new Refusal('invalid', `a choice has at most ${LONGEST_CHOICE} characters, not ${choice.length}`);
   }
   if (CONTROL.test(choice)) throw new Refusal('invalid', 'a choice has no control characters');
+  return choice;
+}
+
+/**
+ * @param {Record<string, unknown>} command
+ * @returns {string} a choice of which nobody has looked yet whether it can be one: that is for whoever is asked
+ */
+function requireWords({ choice }) {
+  if (typeof choice !== 'string') throw new Refusal('bad_field', 'choice is not a text');
   return choice;
 }
 
@@ -291,4 +299,5 @@ module.exports = {
   requireText,
   requireViews,
   requireWhole,
+  requireWords,
 };

@@ -130,9 +130,9 @@ class Room {
 
   /**
    * Answers the side's current request. Refuses, and changes nothing, if `rqid` is not that request's; only then is it
-   * asked whether the choice is a text that can be one.
+   * asked whether the text can be a choice.
    * @param {SideId} side
-   * @param {unknown} choice
+   * @param {string} choice
    * @param {number} rqid
    */
   choose(side, choice, rqid) {

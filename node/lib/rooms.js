@@ -18,6 +18,7 @@ const {
   requireText,
   requireViews,
   requireWhole,
+  requireWords,
 } = require('./fields');
 const { WarmUp } = require('./warm-up');
 const { readSpec } = require('../observation/spec');
@@ -200,7 +201,7 @@ class Rooms {
   /** @param {Command} command */
   #choose(command) {
     const room = this.#room(command);
-    room.choose(requireSide(command), command.choice, requireWhole(command, 'rqid'));
+    room.choose(requireSide(command), requireWords(command), requireWhole(command, 'rqid'));
     return () => this.#report(room);
   }
 
