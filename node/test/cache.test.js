@@ -77,6 +77,12 @@ test('keys differ by folder, by version, and by the patches that are left out', 
   assert.equal(keyOf('/a', '1', ['x', 'y']), keyOf('/a', '1', ['y', 'x']));
 });
 
+test('keys differ by the copy of turbo that asks, since two of them may share a simulator', (t) => {
+  const copy = path.join(newFolder(t), 'bundle.js');
+  fs.copyFileSync(path.join(__dirname, '..', 'turbo', 'bundle.js'), copy);
+  assert.notEqual(require(copy).keyOf('/a', '1', []), keyOf('/a', '1', []));
+});
+
 test('a damaged bundle is no bundle, and a damaged entry no entry, wherever the damage is', async (t) => {
   const folder = newFolder(t);
   const file = await bundle(folder, { a: 'the text of a', b: 'the text of b' });

@@ -52,7 +52,9 @@ function stampOf(file) {
  */
 function keyOf(root, version, off) {
   const { version: node, arch, platform } = process;
-  return JSON.stringify([LAYOUT, node, arch, platform, v8.cachedDataVersionTag(), root, version, ...[...off].sort()]);
+  const engine = [node, arch, platform, v8.cachedDataVersionTag()];
+  // Another copy of turbo, of another age, may edit the same simulator.
+  return JSON.stringify([LAYOUT, ...engine, __dirname, root, version, ...[...off].sort()]);
 }
 
 /** @param {string} folder @param {string} key */
