@@ -210,6 +210,8 @@ class Room {
       return;
     }
     question.answered = false;
+    // It has kept the part that it could do, and would go on with that as soon as the other side has chosen.
+    this.battle.getSide(side).clearChoice();
     const reason = seat.error || '[Unavailable choice] The request has changed';
     if (seat.asked) seat.refusal = reason;
     throw new Refusal('invalid', reason);

@@ -93,6 +93,24 @@ test('requests are numbered from one, each once', () => {
   assert.deepEqual([frames[0].p1?.rqid, frames[0].p2?.rqid], [1, 2]);
 });
 
+test('of a choice that is refused nothing is kept, though the simulator has understood a part of it', () => {
+  const team = ['Gardevoir', 'Kirlia', 'Ralts', 'Gallade']
+    .map((name) => `${name}|||trace|memento,splash||||||50|`)
+    .join(']');
+  const room = started({ format: 'gen9doublescustomgame', team });
+  const answer = (/** @type {SideId} */ id, /** @type {string} */ choice) =>
+    room.choose(id, choice, room.seats[id].question.rqid);
+  for (const id of /** @type {const} */ (['p1', 'p2'])) answer(id, 'team 1234');
+  for (const id of /** @type {const} */ (['p1', 'p2'])) answer(id, 'move memento 1, move splash');
+  const { rqid } = room;
+  refused(() => answer('p1', 'switch 3, switch 4'), 'invalid', /more switches than/);
+  answer('p2', 'switch 3, pass');
+  assert.equal(room.rqid, rqid, 'the battle went on without an answer of p1');
+  assert.equal(asked(room), 'p1');
+  answer('p1', 'switch 4, pass');
+  assert.equal(room.battle.sides[0].active[0].species.name, 'Gallade');
+});
+
 test('an answer to a request that is not open is stale and changes nothing', () => {
   const room = started(OLD);
   told(room);

@@ -324,12 +324,8 @@ async def _settle(seat: _Seat, seen: Seen | None, answer: asyncio.Future[None] |
             if seat.side.rqid == seen.rqid:
                 seen.illegal = f"{seen.choice}: {refusal}"
                 return False
-            refused, seen = seen, await seat.hear()
-            if seen is None or not seen.is_alone:
-                # It went on with what it understood of the choice, and nothing is revealed.
-                refused.illegal = f"{refused.choice}: {refusal}"
-                return False
-            answer = seat.answer(seen)
+            seen = await seat.hear()
+            answer = None if seen is None else seat.answer(seen)
         else:
             return True
     return False
