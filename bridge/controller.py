@@ -53,8 +53,8 @@ _TRANSITIONS: Final = {
 
 # Dozens of battles in flight leave more garbage between two turns of one of them than Node's usual
 # young generation holds, and threads that help to collect it take the cores of other controllers.
-# What outlives one of its collections is mostly a request, which the next turn replaces: V8 takes it
-# for something that lasts, and from then on makes all like it where only a full collection looks.
+# What outlives one of its collections is mostly a request, which the next turn replaces. V8 takes
+# it for something that lasts, and makes all like it where only a full collection looks.
 # A pool that waits while a learner learns stays warm: V8 would drop bytecode that has not run for a
 # while, and collect what an idle process holds. With no battle open, that takes the hidden classes
 # of battles too, and all machine code that relies on them.

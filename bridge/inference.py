@@ -90,6 +90,11 @@ class InferenceQueue:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of its policies."""
+        return tuple(self._lanes)
+
     async def submit(self, row: Row, *, policy: str = DEFAULT) -> Result:
         """The policy's result for this row, as soon as a batch with it was computed."""
         ticket = self._enter(row, 1, policy, alone=True)

@@ -8,6 +8,7 @@ from .observation import (
     ObservationSpec,
     load_observation_config,
 )
+from .opponents import QueuedPolicy
 from .rewards import Outcome, RewardConfig, Rewards, load_reward_config
 from .serial import SerialVectorEnv
 from .vector import VectorEnv
@@ -22,6 +23,7 @@ __all__ = [
     "OpponentFailed",
     "Outcome",
     "Preview",
+    "QueuedPolicy",
     "RewardConfig",
     "Rewards",
     "SerialVectorEnv",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -21,6 +22,7 @@ import numpy.typing as npt
 
 from bridge import InferenceQueue, Player, View
 from bridge.errors import ConfigError
+from bridge.inference import DEFAULT
 from bridge.sampling import Sampler
 
 from .actions import Action, Actions
@@ -36,6 +38,7 @@ __all__ = [
     "MaxBasePowerOpponent",
     "OpponentKind",
     "PolicyOpponent",
+    "QueuedPolicy",
     "RandomOpponent",
     "RowsOpponent",
     "RowsPolicy",
@@ -63,7 +66,22 @@ class RowsPolicy(Protocol):
         """An action for each row of bytes; a key is a number to draw by, of one decision alone."""
 
 
-OpponentKind: TypeAlias = "str | RowsPolicy | Callable[..., Any] | poke_env.player.Player"
+@dataclass(frozen=True, slots=True)
+class QueuedPolicy:
+    """An opponent that is one of the policies of a queue, in which the learner's may be too.
+
+    Its rows are ((features, ids), mask, key), and it returns actions, or a tuple that begins with
+    them: a `bridge.sampling.Sampler` does. The environment that it plays in serves the queue on its
+    own event loop, for `VectorEnv.infer` too, and closes it in the end.
+    """
+
+    queue: InferenceQueue
+    name: str = DEFAULT
+
+
+OpponentKind: TypeAlias = (
+    "str | RowsPolicy | QueuedPolicy | Callable[..., Any] | poke_env.player.Player"
+)
 """A name ("random", "max", "heuristics"), a policy, or a player of poke-env."""
 
 
@@ -83,6 +101,8 @@ def make_opponent(kind: OpponentKind, observations: Observations, format: str) -
                 f"unknown opponent {kind!r}: it is 'self', 'random', 'max' or 'heuristics', a "
                 "policy, or a player of poke-env"
             )
+    if isinstance(kind, QueuedPolicy):
+        return PolicyOpponent(kind, observations)
     if _acts(kind):
         return RowsOpponent(kind, observations)
     if hasattr(kind, "choose_move") and hasattr(kind, "teampreview"):
@@ -90,7 +110,8 @@ def make_opponent(kind: OpponentKind, observations: Observations, format: str) -
 
         return PlayerOpponent(cast(Any, kind), format)
     if callable(kind):
-        return PolicyOpponent(kind, observations)
+        queue = InferenceQueue(_sampler(kind, observations.actions))
+        return PolicyOpponent(QueuedPolicy(queue), observations)
     raise ConfigError(f"{kind!r} cannot be an opponent: it neither acts nor can be called")
 
 
@@ -335,30 +356,33 @@ class RowsOpponent(_BatchOpponent):
 
 
 class PolicyOpponent(_BatchOpponent):
-    """A policy of logits, from features and ids, of which actions are drawn.
+    """A policy in a queue, and so in the thread of that queue."""
 
-    It runs in the thread of its queue.
-    """
-
-    def __init__(self, policy: Callable[..., Any], observations: Observations) -> None:
+    def __init__(self, policy: QueuedPolicy, observations: Observations) -> None:
         super().__init__(observations)
-        self.queue = InferenceQueue(self._sampler(policy))
+        if policy.name not in policy.queue.policies:
+            known = ", ".join(map(repr, policy.queue.policies))
+            raise ConfigError(f"the queue has no policy {policy.name!r}, but {known}")
+        self.queue = policy.queue
+        self._name = policy.name
 
     def update(self, policy: object) -> None:
         if not callable(policy):
             raise ConfigError(f"{policy!r} cannot be called, as the policy before it")
-        self.queue.update_policy(self._sampler(policy))
-
-    def _sampler(self, policy: Callable[..., Any]) -> Sampler:
-        pairs: Any = self._actions.second_mask if self._actions.slots == 2 else None
-        return Sampler(policy, second_mask=pairs)
+        self.queue.update_policy(_sampler(policy, self._actions), name=self._name)
 
     async def act(self, raw: Rows, keys: Keys) -> Values:
-        rows = self._observations.expand(raw)
-        inputs = rows["features"], rows["ids"]
-        actions, *_ = await self.queue.submit_many((inputs, rows["action_mask"], keys))
-        return actions
+        seen = self._observations.expand(raw)
+        rows = (seen["features"], seen["ids"]), seen["action_mask"], keys
+        answer = await self.queue.submit_many(rows, policy=self._name)
+        return answer[0] if isinstance(answer, tuple) else answer
 
     async def close(self) -> None:
         await super().close()
         await self.queue.close()
+
+
+def _sampler(policy: Callable[..., Any], actions: Actions) -> Sampler:
+    """Draws actions of logits, which a policy makes from features and ids."""
+    pairs: Any = actions.second_mask if actions.slots == 2 else None
+    return Sampler(policy, second_mask=pairs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -16,16 +17,18 @@ from gymnasium.vector.utils import batch_space
 
 from bridge import BridgeConfig, ControllerRegistry, View, seeds
 from bridge.errors import ConfigError
+from bridge.inference import DEFAULT
 from bridge.sampling import derive_keys
 from bridge.settings import build_settings
 
 from .batches import Array, Batches, Info, Observation, Step
 from .battle import Agent, Opponent
 from .battles import Battles, Engine
+from .errors import StepTimeout
 from .loop import OwnLoop
 from .observation import ObservationConfig, Observations, load_observation_config
 from .opening import Opening
-from .opponents import OpponentKind, make_opponent
+from .opponents import OpponentKind, PolicyOpponent, make_opponent
 from .rewards import RewardConfig, Rewards, load_reward_config
 from .teams import Teams, TeamsArgument
 
@@ -53,8 +56,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
             agents, 2·battle and 2·battle + 1, and the environment has twice as many rows.
         batch_size: How many agents `recv` returns; all by default.
         opponent: Who has the other seat. "self" for an agent; "random", "max" (base power),
-            "heuristics"; a policy (features, ids) → logits, such as a torch module; an object with
-            `act(rows, masks, keys)`; or a player of poke-env.
+            "heuristics"; a policy (features, ids) → logits, such as a torch module; a QueuedPolicy,
+            in a queue that a learner can use too; an object with `act(rows, masks, keys)`; or a
+            player of poke-env.
         reward: Weights of the parts of a reward, as a RewardConfig, a mapping or a YAML file.
         observation: What is observed, as an ObservationConfig, names of groups, or a YAML file.
         seed: Decides all battles and the opponent's draws, whatever the number of environments.
@@ -248,6 +252,14 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         """
         self._loop.run(self._stage.update_opponent(policy))
 
+    def infer(self, rows: Any, *, policy: str = DEFAULT) -> Any:  # noqa: ANN401 - as policies have it
+        """What a policy returns for rows, from the queue that the opponent's policy is in.
+
+        Battles go on meanwhile: frames are read, and the opponent decides in between. Rows are a
+        batch as `InferenceQueue.submit_many` takes it.
+        """
+        return self._loop.run(self._stage.infer(rows, policy))
+
     def stats(self, *, round_trips: bool = True) -> dict[str, Any]:
         """What the pool says of itself, as plain data; see ControllerRegistry.stats."""
         return self._loop.run(self._stage.stats(round_trips=round_trips))
@@ -327,6 +339,16 @@ class _Stage:
         if self._opponent is None:
             raise ConfigError("both seats have an agent: there is no opponent")
         self._opponent.update(policy)
+
+    async def infer(self, rows: Any, policy: str) -> Any:  # noqa: ANN401 - as policies have it
+        if not isinstance(self._opponent, PolicyOpponent):
+            raise ConfigError("there is no queue to infer with: the opponent is no policy in one")
+        try:
+            async with asyncio.timeout(self.battles.timeout):
+                return await self._opponent.queue.submit_many(rows, policy=policy)
+        except TimeoutError as error:
+            waited = f"{self.battles.timeout:g} s"
+            raise StepTimeout(f"policy {policy!r} returned nothing within {waited}") from error
 
     async def stats(self, *, round_trips: bool) -> dict[str, Any]:
         assert self._registry is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 from collections import Counter
 from typing import Any
 
@@ -14,12 +15,13 @@ from poke_env.data import GenData
 from poke_env.player import MaxBasePowerPlayer, Player, RandomPlayer
 from poke_env.player.battle_order import BattleOrder
 
-from bridge import BridgeConfig, ControllerRegistry, View
-from bridge.errors import ConfigError
-from bridge.sampling import derive_keys
-from maple.env import Actions, ObservationSpec, VectorEnv
+from bridge import BridgeConfig, ControllerRegistry, InferenceQueue, View
+from bridge.errors import ConfigError, InferenceFailed, UnknownPolicy
+from bridge.inference import Policy
+from bridge.sampling import Sampler, derive_keys
+from maple.env import Actions, ObservationSpec, QueuedPolicy, StepTimeout, VectorEnv
 from maple.env.keys import battle_key, step_key
-from maple.env.opponents import MaxBasePowerOpponent, RandomOpponent
+from maple.env.opponents import MaxBasePowerOpponent, OpponentKind, RandomOpponent
 from tests.bridge.poke_env.cast import Quitter, team_of
 
 from .hands import choose
@@ -234,6 +236,79 @@ def test_the_policy_of_an_opponent_is_replaced_from_its_next_batch_on(
         other = VectorEnv(QUICK, 1, opponent=opponent, bridge=settings)
         with other, pytest.raises(ConfigError):
             other.update_opponent(named("third"))
+
+
+# A queue that the learner and its opponents share
+
+
+def policy_of(factor: float) -> Policy:
+    """Logits that differ from row to row, and are the same to the bit in any batch."""
+    return lambda features, ids: factor * features[:, :10]
+
+
+def learn_against(
+    settings: BridgeConfig, opponent: OpponentKind, policy: Policy | None = None
+) -> list[bytes]:
+    """What a learner sees that infers with the environment, or by itself with a policy."""
+    seen = []
+    with VectorEnv(QUICK, 4, seed=2, opponent=opponent, bridge=settings) as env:
+        observation, _ = env.reset()
+        for _ in range(40):
+            inputs = observation["features"], observation["ids"]
+            rows = inputs, observation["action_mask"], env.keys()
+            actions, _ = policy(*rows) if policy else env.infer(rows)
+            observation, *_ = env.step(actions)
+            seen.append(observation["features"].tobytes())
+    return seen
+
+
+def test_a_learner_and_its_opponent_share_a_queue(settings: BridgeConfig) -> None:
+    queue = InferenceQueue(Sampler(policy_of(3.0)))
+    queue.update_policy(Sampler(policy_of(-2.0)), name="past")
+    shared = learn_against(settings, QueuedPolicy(queue, "past"))
+    apart = learn_against(settings, policy_of(-2.0), Sampler(policy_of(3.0)))
+    assert shared == apart
+    learner, past = (queue.stats()["policies"][name] for name in ("default", "past"))
+    assert learner["rows"] == 160
+    assert past["rows"] > 100
+    assert "closed" in repr(queue), "the environment ends what it has served"
+
+
+def test_a_queue_that_fails_the_learner_goes_on(settings: BridgeConfig) -> None:
+    queue = InferenceQueue(Sampler(policy_of(3.0)))
+    queue.update_policy(lambda rows: rows[:-1], name="short")
+    with VectorEnv(QUICK, 2, seed=2, opponent=QueuedPolicy(queue), bridge=settings) as env:
+        observation, _ = env.reset()
+        with pytest.raises(InferenceFailed, match="returned 1 results for 2 rows"):
+            env.infer(np.zeros((2, 3)), policy="short")
+        with pytest.raises(UnknownPolicy, match="no policy 'nobody' among default, short"):
+            env.infer(np.zeros((2, 3)), policy="nobody")
+        env.step(choose(observation))
+
+
+def test_a_forward_that_does_not_end_is_waited_for_as_long_as_a_step(
+    settings: BridgeConfig,
+) -> None:
+    held = threading.Event()
+    queue = InferenceQueue(Sampler(policy_of(3.0)))
+    queue.update_policy(lambda rows: held.wait() and rows, name="held")
+    opponent = QueuedPolicy(queue)
+    env = VectorEnv(QUICK, 2, seed=2, opponent=opponent, step_timeout=0.5, bridge=settings)
+    with env:
+        env.reset()
+        with pytest.raises(StepTimeout, match="policy 'held' returned nothing within"):
+            env.infer(np.zeros((2, 3)), policy="held")
+        held.set()
+
+
+def test_who_is_in_no_queue_cannot_infer(settings: BridgeConfig) -> None:
+    queue = InferenceQueue(policy_of(3.0))
+    with pytest.raises(ConfigError, match="no policy 'past', but 'default'"):
+        VectorEnv(QUICK, 2, opponent=QueuedPolicy(queue, "past"), bridge=settings)
+    for opponent in ("random", "self"):
+        env = VectorEnv(QUICK, 1, opponent=opponent, bridge=settings)
+        with env, pytest.raises(ConfigError, match="there is no queue"):
+            env.infer(np.zeros((2, 3)))
 
 
 # Players of poke-env
