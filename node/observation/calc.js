@@ -4,6 +4,7 @@
  * a side does not know of its opponent is taken as usual: neutral nature, 31 IVs, 84 EVs, the species' first ability.
  */
 
+const { CATEGORY, STATUS } = require('./damage');
 const { NONE, UNKNOWN, names, spec } = require('./numbers');
 
 /**
@@ -17,8 +18,6 @@ const { NONE, UNKNOWN, names, spec } = require('./numbers');
  */
 
 const STATS = /** @type {const} */ (['hp', 'atk', 'def', 'spa', 'spd', 'spe']);
-const CATEGORY = 3;
-const STATUS = 2;
 /** @type {any} */
 const STATUSES = { brn: 'brn', par: 'par', slp: 'slp', frz: 'frz', psn: 'psn', tox: 'tox' };
 /** By our names. @type {any} */
@@ -139,27 +138,49 @@ function ownFighter(gen, Pokemon, place, member) {
     ...common(gen, place, member.level, member.ability, member.item, member.status),
     teraType: member.terastallized ? spec.classes.types[member.teraType] : undefined,
   };
-  const overrides = overridesOf(gen.num, member, isDisguised ? null : place);
-  const fighter = make(gen, Pokemon, species, { ...options, overrides });
+  const overrides = overridesOf(gen.num, member, place, isDisguised);
+  const evs = place.volatiles[TRANSFORM] ? usual(gen) : undefined;
+  const fighter = make(gen, Pokemon, species, { ...options, evs: evs && { ...evs, hp: 0 }, overrides });
   if (fighter) fighter.originalCurHP = Math.max(1, Math.round((member.hp / 255) * fighter.rawStats.hp));
   return fighter;
 }
 
 /**
- * The calculator works stats out by itself: it is given base stats from which those of the request follow.
+ * The calculator works stats out by itself: it is given base stats from which those of the request follow. Those of one
+ * that has transformed are the other's, of whom no more is known than of any opponent; requests name its own.
  * @param {number} gen
  * @param {Member} member
- * @param {Slot | null} place whose types count
+ * @param {Slot} place where it stands
+ * @param {boolean} isDisguised as one of other types
  */
-function overridesOf(gen, { stats, level }, place) {
+function overridesOf(gen, { stats, level }, place, isDisguised) {
+  // It doubles the HP of one that is dynamaxed, as the request has done already.
+  const hp = place.volatiles[DYNAMAX] && stats[0] > 1 ? stats[0] / 2 : stats[0];
   /** @type {Record<string, number>} */
-  const baseStats = {};
-  for (let i = 0; i < STATS.length; i++) {
-    const fixed = i === 0 ? level + 10 : 5;
-    const doubled = ((stats[i] - fixed + 0.5) * 100) / level;
-    baseStats[STATS[i]] = gen < 3 ? (doubled - 63) / 2 - 15 : (doubled - 31) / 2;
+  const baseStats = { hp: baseOf(gen, hp, level, level + 10) };
+  if (!place.volatiles[TRANSFORM]) {
+    for (let i = 1; i < STATS.length; i++) baseStats[STATS[i]] = baseOf(gen, stats[i], level, 5);
   }
-  return place ? { baseStats, types: typeNames(place) } : { baseStats };
+  return isDisguised ? { baseStats } : { baseStats, types: typeNames(place) };
+}
+
+/**
+ * @param {number} gen
+ * @param {number} stat
+ * @param {number} level
+ * @param {number} fixed what the stat has whatever its base is
+ */
+function baseOf(gen, stat, level, fixed) {
+  const doubled = ((stat - fixed + 0.5) * 100) / level;
+  return gen < 3 ? (doubled - 63) / 2 - 15 : (doubled - 31) / 2;
+}
+
+/**
+ * @param {any} gen
+ * @returns {Record<string, number> | undefined} the EVs of one of whom nobody knows them; the calculator's before generation 3
+ */
+function usual(gen) {
+  return gen.num < 3 ? undefined : { hp: 84, atk: 84, def: 84, spa: 84, spd: 84, spe: 84 };
 }
 
 /** @param {Slot} place */
@@ -177,7 +198,7 @@ function typeNames(place) {
 function foeFighter(gen, Pokemon, place) {
   const { pokemon } = place;
   if (!pokemon || pokemon.fainted) return null;
-  const evs = gen.num < 3 ? undefined : { hp: 84, atk: 84, def: 84, spa: 84, spd: 84, spe: 84 };
+  const evs = usual(gen);
   const teraType = pokemon.terastallized ? spec.classes.types[pokemon.teraType] : undefined;
   const ability = place.ability === UNKNOWN ? pokemon.ability : place.ability;
   const options = { ...common(gen, place, pokemon.level, ability, pokemon.item, pokemon.status), teraType, evs };
@@ -216,8 +237,20 @@ function common(gen, place, level, ability, item, status) {
  * @returns {Fighter | null} nothing for a species that the calculator does not know in this generation
  */
 function make(gen, Pokemon, species, options) {
-  const known = gen.species.get(spec.tables.species.names[species]);
+  const known = speciesOf(gen, spec.tables.species.names[species]);
   return known ? new Pokemon(gen, known.name, options) : null;
 }
 
-module.exports = { calculateWith, writeCalc };
+/**
+ * The calculator has a name of its own for one forme. Formes that it has no name for only look different, and begin with
+ * the name of what they are.
+ * @param {any} gen
+ * @param {string} id
+ * @returns {{name: any} | undefined}
+ */
+function speciesOf(gen, id) {
+  const known = gen.species.get(id === 'aegislash' ? 'aegislashshield' : id);
+  return known || id.length < 3 ? known : speciesOf(gen, id.slice(0, -1));
+}
+
+module.exports = { calculateWith, speciesOf, writeCalc };

@@ -1,17 +1,12 @@
 'use strict';
 /** How strong a move is against somebody, as simply as it can be said: base power × STAB × effectiveness. */
 
-const { NONE } = require('./numbers');
+const { NONE, names, spec } = require('./numbers');
 
 /** @typedef {import('./spec').Tables} Tables */
 
-/** Columns of the table of moves. */
-const BASE_POWER = 0;
-const CATEGORY = 3;
-const TYPE = 8;
-const STATUS = 2;
-/** Columns of the table of species. */
-const FIRST_TYPE = 7;
+const { basePower: BASE_POWER, category: CATEGORY, moveType: TYPE, type1: FIRST_TYPE, type2: SECOND_TYPE } = names.columns;
+const STATUS = spec.classes.categories.indexOf('Status');
 
 /** Four points of power are one of the estimate, so that 255 is 1,020: nothing usual is stronger. */
 const UNIT = 4;
@@ -56,10 +51,10 @@ const BORN = new WeakMap();
 function typesOf(tables, species) {
   let born = BORN.get(tables);
   if (!born) {
-    born = tables.species.map((row) => (row ? [row[FIRST_TYPE], row[FIRST_TYPE + 1]] : [0, 0]));
+    born = tables.species.map((row) => (row ? [row[FIRST_TYPE], row[SECOND_TYPE]] : [0, 0]));
     BORN.set(tables, born);
   }
   return born[species] ?? born[0];
 }
 
-module.exports = { estimate, stabOf, typesOf };
+module.exports = { CATEGORY, STATUS, estimate, stabOf, typesOf };

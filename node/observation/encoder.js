@@ -24,7 +24,7 @@ const { blockOf } = require('./spec');
 
 const TEAM = spec.team;
 const MOVES = spec.moves;
-const PP = 9;
+const { pp: PP } = names.columns;
 const { transform: TRANSFORM, typechange: TYPE_CHANGE } = names.volatiles;
 
 class Encoder {

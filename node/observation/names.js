@@ -222,6 +222,9 @@ function columnsOf(spec) {
   return {
     type1: at('species', 'type_1'),
     type2: at('species', 'type_2'),
+    basePower: at('moves', 'base_power'),
+    category: at('moves', 'category'),
+    moveType: at('moves', 'type'),
     pp: at('moves', 'pp'),
     target: at('moves', 'target'),
     mustPressure: at('moves', 'must_pressure'),

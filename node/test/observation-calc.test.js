@@ -3,6 +3,7 @@ const assert = require('node:assert/strict');
 const { test } = require('node:test');
 const { Field, Generations, Move, Pokemon, calculate } = require('@smogon/calc');
 const { Observer } = require('../observation/observer');
+const { speciesOf } = require('../observation/calc');
 const { spec } = require('../observation/numbers');
 const { read } = require('./observations');
 
@@ -12,7 +13,7 @@ const EVS = { hp: 84, atk: 84, def: 84, spa: 84, spd: 84, spe: 84 };
  * What p1 reckons with when its Pokémon, which knows Thunderbolt, Growl, Quick Attack and Surf, faces another one.
  * @param {any} options
  */
-function reckon({ gen = 9, own = 'Pikachu', evs = EVS, nature = 'Timid', foe = 'Gyarados', lines = /** @type {string[]} */ ([]) }) {
+function reckon({ gen = 9, own = 'Pikachu', evs = EVS, nature = 'Timid', foe = 'Gyarados', lines = /** @type {string[]} */ ([]), times = 1 }) {
   const generation = Generations.get(gen);
   const mine = new Pokemon(generation, own, { level: 80, evs: gen < 3 ? undefined : evs, nature: gen < 3 ? undefined : nature });
   const { hp, ...stats } = mine.rawStats;
@@ -22,7 +23,7 @@ function reckon({ gen = 9, own = 'Pikachu', evs = EVS, nature = 'Timid', foe = '
     '|gametype|singles', `|gen|${gen}`, '|teamsize|p1|1', '|teamsize|p2|1', '|start',
     `|switch|p1a: ${own}|${own}, L80|100/100`, `|switch|p2a: ${foe}|${foe}, L80|100/100`, ...lines, '|turn|1',
   ]);
-  const entry = { ident: `p1: ${own}`, details: `${own}, L80`, condition: `${hp}/${hp}`, active: true, stats, moves, baseAbility: 'static', item: '' };
+  const entry = { ident: `p1: ${own}`, details: `${own}, L80`, condition: `${times * hp}/${times * hp}`, active: true, stats, moves, baseAbility: 'static', item: '' };
   observer.ask('p1', { active: [{ moves: moves.map((id) => ({ id, pp: 5, maxpp: 5, target: 'normal' })) }], side: { id: 'p1', pokemon: [entry] } });
   const seen = read(observer.encode('p1')).read;
   return { own: seen['calc.own'], opponent: seen['calc.opponent'], mine, generation };
@@ -64,16 +65,44 @@ test('formes that the calculator does not know are reckoned with as their specie
   assert.deepEqual(own[2], expected(generation, mine, theirs, 'Quick Attack'));
 });
 
-test('every species that can be met in generation 9 can be reckoned with', () => {
-  const { Dex } = require('pokemon-showdown');
-  const generation = Generations.get(9);
-  const unknown = Dex.species
-    .all()
-    .filter((species) => !species.isNonstandard)
-    .map(({ id }) => spec.tables.species.aliases[id] ?? id)
-    .filter((id) => !generation.species.get(/** @type {any} */ (id)));
-  assert.deepEqual(unknown, []);
+test('an own Pokémon that is dynamaxed has twice its HP, as the request says', () => {
+  const lines = ['|-start|p1a: Snorlax|Dynamax', '|move|p2a: Gyarados|Waterfall|p1a: Snorlax'];
+  const { opponent, generation } = reckon({ gen: 8, own: 'Snorlax', lines, times: 2 });
+  const theirs = new Pokemon(generation, 'Gyarados', { level: 80, evs: EVS });
+  const mine = new Pokemon(generation, 'Snorlax', { level: 80, evs: EVS, nature: 'Timid', isDynamaxed: true });
+  assert.deepEqual(opponent[0], expected(generation, theirs, mine, 'Waterfall'));
 });
+
+test('an own Pokémon that has transformed has the stats of whom it looks like, and its own HP', () => {
+  const lines = ['|-transform|p1a: Ditto|p2a: Gyarados', '|move|p2a: Gyarados|Waterfall|p1a: Ditto'];
+  const { own, opponent, mine, generation } = reckon({ own: 'Ditto', lines });
+  const theirs = new Pokemon(generation, 'Gyarados', { level: 80, evs: EVS });
+  assert.deepEqual(own[2], expected(generation, theirs, theirs, 'Quick Attack'));
+  const [least, most] = calculate(generation, theirs, theirs, new Move(generation, 'Waterfall')).range();
+  const percent = (/** @type {number} */ damage) => Math.floor((100 * damage) / mine.maxHP());
+  assert.deepEqual(opponent[0], { least: percent(least), most: percent(most) });
+});
+
+test('Aegislash is reckoned with by the name that the calculator has for it', () => {
+  const { own, mine, generation } = reckon({ gen: 7, foe: 'Aegislash' });
+  const theirs = new Pokemon(generation, 'Aegislash-Shield', { level: 80, evs: EVS });
+  assert.deepEqual(own[3], expected(generation, mine, theirs, 'Surf'));
+  assert.ok(own[3].least > 0);
+});
+
+for (let gen = 1; gen <= 9; gen++) {
+  test(`every species of generation ${gen} can be reckoned with`, () => {
+    const { Dex } = require('pokemon-showdown');
+    const met = [null, 'Past', 'Unobtainable', 'Gigantamax'];
+    const unknown = Dex.mod(`gen${gen}`)
+      .species.all()
+      .filter((species) => species.gen <= gen && met.includes(species.isNonstandard))
+      .map(({ id }) => spec.tables.species.aliases[id] ?? id)
+      .filter((id) => !speciesOf(Generations.get(/** @type {any} */ (gen)), id));
+    // Nobody's: a glitch, and the puppets of a film studio.
+    assert.deepEqual(unknown.filter((id) => id !== 'missingno' && !id.startsWith('pokestar')), []);
+  });
+}
 
 test('nobody who did not ask for it pays for it', () => {
   const observer = new Observer({ p1: ['decision'], p2: null });
