@@ -72,6 +72,7 @@ class InferenceQueue:
         self._figures = _Figures()
         self._arrival = asyncio.Event()
         self._thread = None if inline else ThreadPoolExecutor(1, thread_name_prefix="inference")
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._serving: asyncio.Task[None] | None = None
         self._started = 0
         self._closed = False
@@ -94,6 +95,17 @@ class InferenceQueue:
     def policies(self) -> tuple[str, ...]:
         """The names of its policies."""
         return tuple(self._lanes)
+
+    def bind(self) -> None:
+        """Gives the queue to the running event loop, as its first row does; it serves no other."""
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        elif self._loop is not loop:
+            raise RuntimeError(
+                "the queue belongs to another event loop, as that of another environment is: "
+                "make a queue for each"
+            )
 
     async def submit(self, row: Row, *, policy: str = DEFAULT) -> Result:
         """The policy's result for this row, as soon as a batch with it was computed."""
@@ -141,6 +153,7 @@ class InferenceQueue:
 
     async def close(self) -> None:
         """Fails what waits, lets a forward that is running end, and ends the thread."""
+        self.bind()
         self._refuse()
         if self._thread is not None:
             self._thread.shutdown(wait=False)
@@ -176,6 +189,7 @@ class InferenceQueue:
             raise UnknownPolicy(f"no policy {policy!r} among {', '.join(self._lanes)}")
         if self._closed:
             raise QueueClosed("the inference queue is closed")
+        self.bind()
         if self._serving is None:
             self._started = clock()
             self._serving = asyncio.create_task(self._serve(), name="inference")

@@ -358,6 +358,44 @@ def test_a_battle_that_the_model_of_a_player_cannot_follow_is_given_up_and_no_ot
     assert rooms <= 4
 
 
+@pytest.mark.parametrize("kind", [VectorEnv, SerialVectorEnv])
+def test_battles_that_did_not_begin_count_no_more_after_a_reset(
+    settings: BridgeConfig, monkeypatch: pytest.MonkeyPatch, kind: type[VectorEnv]
+) -> None:
+    class Forgetful(SinglesModel):
+        forgotten = 5
+
+        def parse_message(self, split_message: list[str]) -> None:
+            number = int(self.battle_tag.rpartition("-")[2])
+            if split_message[1] == "player" and number < self.forgotten:
+                raise KeyError("never heard of it")
+            super().parse_message(split_message)
+
+    monkeypatch.setattr("maple.env.players.SinglesModel", Forgetful)
+    with kind(FORMAT, 1, seed=1, opponent="heuristics", bridge=settings) as env:
+        with pytest.raises(OpponentFailed, match="never heard of it"):
+            env.reset()
+        Forgetful.forgotten = 4
+        play_on(env, env.reset(seed=1)[0])
+
+
+def test_a_battle_to_which_the_opponent_cannot_sit_down_keeps_no_place(
+    settings: BridgeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Unborn(SinglesModel):
+        def __init__(self, *values: object, **named: object) -> None:
+            raise KeyError("no model today")
+
+    with VectorEnv(FORMAT, 2, seed=1, opponent="heuristics", bridge=settings) as env:
+        with monkeypatch.context() as patch:
+            patch.setattr("maple.env.players.SinglesModel", Unborn)
+            for _ in range(3):
+                with pytest.raises(KeyError, match="no model today"):
+                    env.reset()
+        play_on(env, env.reset()[0], steps=1)
+        assert env.stats(round_trips=False)["pool"]["rooms"] == 2
+
+
 class Grudge(RandomPlayer):
     """Raises in its first battle, once it is asked in another one."""
 
@@ -415,3 +453,24 @@ def test_an_opponent_that_never_decides_is_waited_for_no_longer_than_a_step(
         with pytest.raises(StepTimeout, match="environments 0, 1"):
             env.step(choose(observation))
     assert threading.active_count() == before
+
+
+def test_an_environment_closes_though_its_policy_does_not_return(
+    settings: BridgeConfig, processes: Callable[[], list[psutil.Process]]
+) -> None:
+    held = threading.Event()
+
+    def policy(features: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        held.wait()
+        return np.zeros((len(features), 10))
+
+    env = VectorEnv(FORMAT, 2, seed=1, opponent=policy, bridge=settings)
+    try:
+        observation, _ = env.reset()
+        env._stage.battles.timeout = 0.5
+        with pytest.raises(StepTimeout):
+            env.step(choose(observation))
+        env.close()
+        assert not processes()
+    finally:
+        held.set()

@@ -770,3 +770,14 @@ def test_the_example_in_the_document_samples_one_batch() -> None:
     assert (len(actions), batch) == (32, 32)
     assert {*actions} <= {*range(26)}
     assert len({*actions}) > 1
+
+
+def test_a_queue_is_of_the_event_loop_that_gave_it_its_first_row() -> None:
+    queue = InferenceQueue(lambda rows: rows, inline=True)
+    with asyncio.Runner() as first, asyncio.Runner() as second:
+        assert first.run(queue.submit(7)) == 7
+        for use in (queue.submit, lambda _: queue.close()):
+            with pytest.raises(RuntimeError, match="belongs to another event loop"):
+                second.run(use(7))
+        assert first.run(queue.submit(8)) == 8
+        first.run(queue.close())

@@ -65,7 +65,7 @@ class Batches:
         idle = [row for row, agent in enumerate(agents) if agent.is_first or not agent.is_acting]
         if idle:
             parts[idle] = 0
-        parts *= rewards.weights
+        parts = rewards.weighted(parts)
         info["reward_parts"] = dict(zip(rewards.names, parts.T, strict=True))
         reward: Array = parts.sum(axis=1)
         return reward

@@ -34,7 +34,6 @@ class Ending:
     score: int = 0
     """1 for a battle that the agent won, -1 for one that it lost."""
     turns: int = 0
-    error: BridgeError | None = None
 
 
 class Agent:
@@ -314,8 +313,6 @@ def read_choices(
 def _ending(seat: Seat, result: Result | None, error: BridgeError | None) -> Ending:
     if result is None:
         assert error is not None
-        return Ending(
-            seat.observation, f"{type(error).__name__}: {error.message}", True, error=error
-        )
+        return Ending(seat.observation, f"{type(error).__name__}: {error.message}", True)
     score = 0 if result.winner is None else 1 if result.winner == SEATS[seat.index] else -1
     return Ending(seat.observation, result.reason, False, result.winner, score, result.turns)

@@ -125,6 +125,7 @@ class Battles:
             if seed is not None:
                 self._forget_upcoming(slot)
                 slot.opened = 0
+            slot.false_starts = 0
             for agent in slot.agents:
                 agent.is_acting = False
                 agent.is_first = True

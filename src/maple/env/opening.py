@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from bridge import ControllerRegistry, Player, View, seeds
-from bridge.errors import BattlePoisoned, ControllerDied
+from bridge.errors import BattlePoisoned, ControllerDied, RoomClosed
 
 from .actions import Actions
 from .battle import Agent, Battle, Opponent, Seat
@@ -68,8 +68,13 @@ class Opening:
         first = Seat(battle, 0, agents[0], keys[0])
         if self.opponent is None:
             battle.begin(room, (first, Seat(battle, 1, agents[1], keys[1])))
-        else:
-            battle.begin(room, (first, self.opponent.sit(battle, 1, keys[1])))
+            return
+        try:
+            second_seat = self.opponent.sit(battle, 1, keys[1])
+        except BaseException:
+            room.abandon(RoomClosed("nobody sat down", room=room.tag))
+            raise
+        battle.begin(room, (first, second_seat))
 
 
 def check_false_start(error: BaseException, failures: int) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -22,7 +23,7 @@ import numpy.typing as npt
 
 from bridge import InferenceQueue, Player, View
 from bridge.errors import ConfigError
-from bridge.inference import DEFAULT
+from bridge.inference import DEFAULT, Policy
 from bridge.sampling import Sampler
 
 from .actions import Action, Actions
@@ -72,7 +73,7 @@ class QueuedPolicy:
 
     Its rows are ((features, ids), mask, key), and it returns actions, or a tuple that begins with
     them: a `bridge.sampling.Sampler` does. The environment that it plays in serves the queue on its
-    own event loop, for `VectorEnv.infer` too, and closes it in the end.
+    own event loop, for `VectorEnv.infer` too, and closes it in the end. No other can use it.
     """
 
     queue: InferenceQueue
@@ -102,7 +103,7 @@ def make_opponent(kind: OpponentKind, observations: Observations, format: str) -
                 "policy, or a player of poke-env"
             )
     if isinstance(kind, QueuedPolicy):
-        return PolicyOpponent(kind, observations)
+        return PolicyOpponent(kind, observations, _unchanged)
     if _acts(kind):
         return RowsOpponent(kind, observations)
     if hasattr(kind, "choose_move") and hasattr(kind, "teampreview"):
@@ -110,8 +111,8 @@ def make_opponent(kind: OpponentKind, observations: Observations, format: str) -
 
         return PlayerOpponent(cast(Any, kind), format)
     if callable(kind):
-        queue = InferenceQueue(_sampler(kind, observations.actions))
-        return PolicyOpponent(QueuedPolicy(queue), observations)
+        drawn = partial(_sampler, observations.actions)
+        return PolicyOpponent(QueuedPolicy(InferenceQueue(drawn(kind))), observations, drawn)
     raise ConfigError(f"{kind!r} cannot be an opponent: it neither acts nor can be called")
 
 
@@ -356,20 +357,30 @@ class RowsOpponent(_BatchOpponent):
 
 
 class PolicyOpponent(_BatchOpponent):
-    """A policy in a queue, and so in the thread of that queue."""
+    """A policy in a queue, and so in the thread of that queue.
 
-    def __init__(self, policy: QueuedPolicy, observations: Observations) -> None:
+    `prepare` makes what the queue calls of what a user hands in.
+    """
+
+    def __init__(
+        self,
+        policy: QueuedPolicy,
+        observations: Observations,
+        prepare: Callable[[Policy], Policy],
+    ) -> None:
         super().__init__(observations)
         if policy.name not in policy.queue.policies:
             known = ", ".join(map(repr, policy.queue.policies))
             raise ConfigError(f"the queue has no policy {policy.name!r}, but {known}")
+        policy.queue.bind()
         self.queue = policy.queue
         self._name = policy.name
+        self._prepare = prepare
 
     def update(self, policy: object) -> None:
         if not callable(policy):
             raise ConfigError(f"{policy!r} cannot be called, as the policy before it")
-        self.queue.update_policy(_sampler(policy, self._actions), name=self._name)
+        self.queue.update_policy(self._prepare(policy), name=self._name)
 
     async def act(self, raw: Rows, keys: Keys) -> Values:
         seen = self._observations.expand(raw)
@@ -382,7 +393,11 @@ class PolicyOpponent(_BatchOpponent):
         await self.queue.close()
 
 
-def _sampler(policy: Callable[..., Any], actions: Actions) -> Sampler:
+def _unchanged(policy: Policy) -> Policy:
+    return policy
+
+
+def _sampler(actions: Actions, policy: Policy) -> Sampler:
     """Draws actions of logits, which a policy makes from features and ids."""
     pairs: Any = actions.second_mask if actions.slots == 2 else None
     return Sampler(policy, second_mask=pairs)

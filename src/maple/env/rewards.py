@@ -87,7 +87,6 @@ class Rewards:
         spec = ObservationSpec.load()
         layout = spec.layout(game)
         weights = {name: weight for name, weight in config.weights().items() if weight}
-        self.config = config
         self.names = tuple(weights)
         self.weights = np.array(list(weights.values()), np.float32)
         self.groups = spec.select(
@@ -122,9 +121,9 @@ class Rewards:
             self._count(name, step, counted[:, index])
         return counted
 
-    def total(self, parts: Floats) -> Floats:
-        """The reward of each row: its parts, times their weights."""
-        return parts @ self.weights
+    def weighted(self, parts: Floats) -> Floats:
+        """The parts, times their weights; the sum of a row is its reward."""
+        return parts * self.weights
 
     def _count(self, name: str, step: _Step, count: Floats) -> None:
         match name:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, Self
 import gymnasium.vector
 import numpy as np
 import numpy.typing as npt
+import structlog
 from gymnasium.vector.utils import batch_space
 
 from bridge import BridgeConfig, ControllerRegistry, View, seeds
@@ -33,6 +34,8 @@ from .rewards import RewardConfig, Rewards, load_reward_config
 from .teams import Teams, TeamsArgument
 
 __all__ = ["VectorEnv"]
+
+log = structlog.get_logger("maple.env")
 
 # No room is forgotten here, however long a learner rests.
 _IDLE_SECONDS = 90 * 86_400.0
@@ -248,7 +251,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
     def update_opponent(self, policy: object) -> None:
         """Replaces the policy in the other seat from its next batch on, by one of the same kind.
 
-        It may decide while a learner learns: hand in a copy of weights that go on changing.
+        That of a QueuedPolicy is replaced by another that its queue can call, such as a Sampler. It
+        may decide while a learner learns: hand in a copy of weights that go on changing.
         """
         self._loop.run(self._stage.update_opponent(policy))
 
@@ -355,10 +359,15 @@ class _Stage:
         return self._registry.stats(round_trips=round_trips)
 
     async def close(self) -> None:
-        if self._battles is not None:
-            await self._battles.close()
-        if self._registry is not None:
-            await self._registry.close(drain=False)
+        try:
+            if self._battles is not None:
+                async with asyncio.timeout(self._battles.timeout):
+                    await self._battles.close()
+        except TimeoutError:
+            log.warning("the opponent is still deciding, and is left to it")
+        finally:
+            if self._registry is not None:
+                await self._registry.close(drain=False)
 
 
 def _close(loop: OwnLoop, stage: _Stage) -> None:

@@ -301,6 +301,26 @@ def test_a_forward_that_does_not_end_is_waited_for_as_long_as_a_step(
         held.set()
 
 
+def test_a_policy_in_a_queue_is_replaced_as_it_was_handed_in(settings: BridgeConfig) -> None:
+    queue = InferenceQueue(Sampler(policy_of(3.0)))
+    greedy = Sampler(policy_of(-2.0), greedy=True)
+    with VectorEnv(QUICK, 4, seed=2, opponent=QueuedPolicy(queue), bridge=settings) as env:
+        observation, _ = env.reset()
+        env.update_opponent(greedy)
+        for _ in range(5):
+            observation, *_ = env.step(choose(observation))
+        assert queue.stats()["policies"]["default"]["version"] == 1
+
+
+def test_a_queue_is_served_in_one_environment(settings: BridgeConfig) -> None:
+    queue = InferenceQueue(Sampler(policy_of(3.0)))
+    with VectorEnv(QUICK, 1, seed=2, opponent=QueuedPolicy(queue), bridge=settings) as env:
+        with pytest.raises(RuntimeError, match="make a queue for each"):
+            VectorEnv(QUICK, 1, opponent=QueuedPolicy(queue), bridge=settings)
+        observation, _ = env.reset()
+        env.step(choose(observation))
+
+
 def test_who_is_in_no_queue_cannot_infer(settings: BridgeConfig) -> None:
     queue = InferenceQueue(policy_of(3.0))
     with pytest.raises(ConfigError, match="no policy 'past', but 'default'"):

@@ -139,7 +139,7 @@ def test_both_places_in_doubles_can_switch() -> None:
     actions = np.array([[1, 2], [0, 6], [7, 100]])
     parts = rewards.parts(raw, raw, np.zeros(3, int), actions)
     assert (rewards.names, parts.tolist()) == (("switch",), [[2], [1], [0]])
-    assert rewards.total(parts).tolist() == [-1, -0.5, 0]
+    assert rewards.weighted(parts).sum(axis=1).tolist() == [-1, -0.5, 0]
 
 
 @pytest.mark.parametrize("game", ["singles", "doubles"])
@@ -156,7 +156,7 @@ def test_parts_are_counted_row_by_row(game: str) -> None:
     ]
     assert together.dtype == np.float32
     assert np.array_equal(together, np.stack(alone))
-    assert np.allclose(rewards.total(together), together.sum(axis=1), atol=1e-5)
+    assert np.allclose(rewards.weighted(together).sum(axis=1), together.sum(axis=1), atol=1e-5)
 
 
 def test_hp_and_faints_of_a_battle_add_up_however_many_steps_it_took() -> None:
@@ -178,7 +178,7 @@ def test_by_default_only_winning_and_losing_count() -> None:
     raw = random_rows("singles", SPEC.layout("singles").bytes, 4)
     outcomes = np.array([Outcome.ONGOING, Outcome.WIN, Outcome.LOSS, Outcome.TIE])
     parts = rewards.parts(raw, raw[::-1], outcomes, np.zeros(4, int))
-    assert rewards.total(parts).tolist() == [0, 1, -1, 0]
+    assert rewards.weighted(parts).sum(axis=1).tolist() == [0, 1, -1, 0]
     assert repr(rewards) == "<Rewards: win 1, loss -1>"
 
 
