@@ -8,6 +8,7 @@ const { Decision } = require('./actions');
 const { writeCalc } = require('./calc');
 const { estimate, stabOf, typesOf } = require('./damage');
 const { NONE, UNKNOWN, asLogged, names, spec } = require('./numbers');
+const { publicOf } = require('./roster');
 const { blockOf } = require('./spec');
 
 /**
@@ -130,8 +131,7 @@ function writeOwnTeam({ buffer, wide, at, width }, { tracker, own, roster }) {
     const stats = at.ownStats + 6 * i;
     for (let stat = 0; stat < 6; stat++) wide[stats + stat] = member.stats[stat];
     const seen = publicOf(own, member);
-    // The last request was before the end: what everybody has seen since then is newer.
-    const now = tracker.ended && seen ? seen : member;
+    const now = tracker.ended ? roster.lastOf(member, own) : member;
     const condition = at.ownCondition + width.condition * i;
     buffer[condition] = now.hp;
     buffer[condition + 1] = now.status;
@@ -143,21 +143,6 @@ function writeOwnTeam({ buffer, wide, at, width }, { tracker, own, roster }) {
     buffer[condition + 7] = member.terastallized;
     buffer[condition + 8] = seen?.revealed ? 1 : 0;
   }
-}
-
-/**
- * @param {TrackedSide} side
- * @param {Member} member
- * @returns {TrackedPokemon | null} as whom everybody knows one of the side's Pokémon
- */
-function publicOf({ pokemon }, member) {
-  let found = null;
-  for (let i = 0; i < pokemon.length; i++) {
-    if (pokemon[i].name !== member.name) continue;
-    if (pokemon[i].species === member.species) return pokemon[i];
-    found ??= pokemon[i];
-  }
-  return found;
 }
 
 /**

@@ -183,6 +183,21 @@ function usedOf(seen, move) {
   return index < 0 ? 0 : seen.used[index];
 }
 
+/**
+ * @param {import('./tracker').TrackedSide} side
+ * @param {Member} member
+ * @returns {import('./tracker').TrackedPokemon | null} as whom everybody knows one of the side's Pokémon
+ */
+function publicOf({ pokemon }, member) {
+  let found = null;
+  for (let i = 0; i < pokemon.length; i++) {
+    if (pokemon[i].name !== member.name) continue;
+    if (pokemon[i].species === member.species) return pokemon[i];
+    found ??= pokemon[i];
+  }
+  return found;
+}
+
 class Roster {
   constructor() {
     /** In the order of the first request. @type {Member[]} */
@@ -191,6 +206,10 @@ class Roster {
     this.order = [];
     /** @type {any} */
     this.request = null;
+    /** What everybody knew of the side's Pokémon when that came, in the order of the log. @type {number[]} */
+    this.notedHp = [];
+    /** @type {number[]} */
+    this.notedStatus = [];
   }
 
   /**
@@ -216,6 +235,27 @@ class Roster {
     }
     for (const member of this.members) if (!member.isActive) member.seenAs = null;
     this.#readActive(request.active, seen, transform);
+    for (let i = 0; i < seen.pokemon.length; i++) {
+      this.notedHp[i] = seen.pokemon[i].hp;
+      this.notedStatus[i] = seen.pokemon[i].status;
+    }
+  }
+
+  /**
+   * How one of the side's Pokémon was in the end. The last request was before that: what everybody has seen change since
+   * then is newer.
+   * @param {Member} member
+   * @param {import('./tracker').TrackedSide} seen
+   * @returns {{hp: number, status: number}}
+   */
+  lastOf(member, seen) {
+    const { seenAs } = member;
+    const isStill = seenAs !== null && (seenAs.fainted || seen.slots.some(({ pokemon }) => pokemon === seenAs));
+    const known = isStill ? seenAs : publicOf(seen, member);
+    // What happens to one that is somebody else in disguise does not happen to it.
+    if (!known || this.members.some((other) => other !== member && other.seenAs === known)) return member;
+    const at = seen.pokemon.indexOf(known);
+    return known.hp === this.notedHp[at] && known.status === this.notedStatus[at] ? member : known;
   }
 
   /**
@@ -267,8 +307,10 @@ class Roster {
     for (const member of copy.members) member.seenAs = member.seenAs && seenAs(member.seenAs);
     copy.order = this.order.map((member) => /** @type {Member} */ (twins.get(member)));
     copy.request = structuredClone(this.request);
+    copy.notedHp = [...this.notedHp];
+    copy.notedStatus = [...this.notedStatus];
     return copy;
   }
 }
 
-module.exports = { FAINTED, HEALTHY, Member, Roster };
+module.exports = { FAINTED, HEALTHY, Member, Roster, publicOf };

@@ -176,6 +176,8 @@ def test_nothing_is_waited_for_longer_than_the_step_timeout(
         assert timeout.value.environments == ((0, 1) if kind is VectorEnv else (0,))
         node.resume()
         env._stage.battles.timeout = 20.0
+        with pytest.raises(RuntimeError, match="still under way"):
+            env.step(choose(observation))
         observation, *_, info = env.recv()
         assert info["env_id"].tolist() == [0, 1]
         for _ in range(3):

@@ -300,13 +300,16 @@ def read_choices(
         if not agent.is_acting:
             raise ValueError(f"{agent} has nothing to decide: it was not received")
         row = agent.observation
-        if not actions.is_preview(row):
-            choices.append(actions.choice(row, action))
-        elif actions.is_legal(row, action):
+        if actions.is_preview(row):
+            if not actions.is_legal(row, action):
+                words = f"action {action} ({actions.describe(action)})"
+                raise IllegalAction(f"agent {agent.number}: {words} is not legal in a team preview")
             choices.append(None)
-        else:
-            words = actions.describe(action)
-            raise IllegalAction(f"action {action} ({words}) is not legal in this team preview")
+            continue
+        try:
+            choices.append(actions.choice(row, action))
+        except IllegalAction as error:
+            raise IllegalAction(f"agent {agent.number}: {error.message}") from None
     return choices
 
 

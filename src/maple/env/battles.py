@@ -37,6 +37,10 @@ class Engine(Protocol):
     timeout: float
     """Seconds that anything is waited for."""
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether nothing is to come before actions are sent: all who are asked were handed out."""
+
     async def reset(self, seed: seeds.Seed | None) -> None:
         """Gives up the battles under way and begins new ones: the first of a seed, or the next."""
 
@@ -113,6 +117,11 @@ class Battles:
         )
 
     # What users do
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether nothing is to come before actions are sent: all who are asked were handed out."""
+        return not self._busy and not self._ready
 
     async def reset(self, seed: seeds.Seed | None) -> None:
         """Gives up the battles under way and begins new ones: the first of a seed, or the next."""

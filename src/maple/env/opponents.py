@@ -102,6 +102,8 @@ def make_opponent(kind: OpponentKind, observations: Observations, format: str) -
                 f"unknown opponent {kind!r}: it is 'self', 'random', 'max' or 'heuristics', a "
                 "policy, or a player of poke-env"
             )
+    if isinstance(kind, type):
+        raise ConfigError(f"{kind.__name__} is a class: give one that was made of it")
     if isinstance(kind, QueuedPolicy):
         return PolicyOpponent(kind, observations, _unchanged)
     if _acts(kind):

@@ -91,6 +91,10 @@ class SerialBattles:
 
     # What users do
 
+    @property
+    def is_waiting(self) -> bool:
+        return not self._due and not self._ready
+
     async def reset(self, seed: seeds.Seed | None) -> None:
         if seed is not None:
             self._seed = seed

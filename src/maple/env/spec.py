@@ -142,7 +142,8 @@ class ObservationSpec:
         for group in groups:
             if group not in self.groups:
                 raise ConfigError(
-                    f"unknown group {group!r}; did you mean {nearest(group, self.groups)!r}?"
+                    f"unknown group {group!r}; did you mean {nearest(group, self.groups)!r}? There "
+                    f"are {', '.join(self.groups)}"
                 )
         return tuple(g for g in self.groups if g in groups or g in self.required_groups)
 

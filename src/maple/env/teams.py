@@ -47,6 +47,10 @@ class Teams:
         given = argument if isinstance(argument, Mapping) else {"p1": argument, "p2": argument}
         if unknown := given.keys() - {"p1", "p2"}:
             raise ConfigError(f"teams are for p1 and p2, not for {', '.join(sorted(unknown))}")
+        if not facts.needs_team and any(given.values()):
+            raise ConfigError(
+                f"{facts.id} draws teams of its own, and would ignore those of teams=…"
+            )
         seats: list[list[str | None]] = []
         for seat in ("p1", "p2"):
             teams = given.get(seat)

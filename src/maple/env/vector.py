@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import operator
 import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, SupportsIndex
 
 import gymnasium.vector
 import numpy as np
@@ -16,7 +17,7 @@ import numpy.typing as npt
 import structlog
 from gymnasium.vector.utils import batch_space
 
-from bridge import BridgeConfig, ControllerRegistry, View, seeds
+from bridge import BridgeConfig, ControllerRegistry, View, load_config, seeds
 from bridge.errors import ConfigError
 from bridge.inference import DEFAULT
 from bridge.sampling import derive_keys
@@ -68,8 +69,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         pool: How many Node processes; by default one for each core.
         teams: For formats that want them: one, several to draw from, or either by seat.
         step_timeout: Seconds that anything is waited for, before StepTimeout is raised.
-        bridge: Other settings of the pool, but for `idle_timeout`: rooms wait for the learner, and
-            none is closed for being idle.
+        bridge: Other settings of the pool, as a BridgeConfig or a YAML file, but for
+            `idle_timeout`: rooms wait for the learner, and none is closed for being idle.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - as Gymnasium has it
@@ -90,21 +91,21 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         pool: int | None = None,
         teams: TeamsArgument = None,
         step_timeout: float = 60.0,
-        bridge: BridgeConfig | None = None,
+        bridge: BridgeConfig | str | Path | None = None,
     ) -> None:
         self.closed = True
-        if num_envs < 1:
-            raise ConfigError(f"num_envs is {num_envs}, but must be at least 1")
+        num_envs = _whole("num_envs", num_envs)
+        size = None if batch_size is None else _whole("batch_size", batch_size)
         if not step_timeout > 0:
             raise ConfigError(f"step_timeout is {step_timeout}, but must be more than 0")
-        config = bridge or BridgeConfig()
+        config = _read_bridge(bridge)
         config = config.replace(
             pool=min(config.pool, num_envs) if pool is None else pool, idle_timeout=_IDLE_SECONDS
         )
         if config.pool * config.rooms_per_controller < num_envs:
             raise ConfigError(
                 f"{config.pool} processes with {config.rooms_per_controller} rooms each have no "
-                f"place for {num_envs} battles"
+                f"place for {num_envs} battles: raise pool, or rooms_per_controller of bridge"
             )
         self._loop = OwnLoop()
         self._stage = _Stage(config, self._make_battles)
@@ -130,8 +131,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         self.format = format
         self.num_battles = num_envs
         self.num_envs = len(self._agents)
-        self.batch_size = self.num_envs if batch_size is None else batch_size
-        if not 1 <= self.batch_size <= self.num_envs:
+        self.batch_size = self.num_envs if size is None else size
+        if self.batch_size > self.num_envs:
             self.close()
             raise ConfigError(f"batch_size is {batch_size}, but there are {self.num_envs} agents")
         self._seed: seeds.Seed | None = seeds.settle(seed)
@@ -193,6 +194,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
     def step(self, actions: Array) -> Step:
         """Takes an action for every agent, and waits until every environment asks for the next.
 
+        If that was interrupted, by a timeout or Ctrl-C, `recv` returns what came of it.
         With agents in both seats some have to wait while the other is asked: these are
         `info["waiting"]`, can do nothing but action 0, and what they are given is not looked at.
         """
@@ -201,6 +203,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
             raise gymnasium.error.ResetNeeded("the first step comes after a reset")
         if actions.shape != self.action_space.shape:
             raise ValueError(f"actions are {actions.shape}, but must be {self.action_space.shape}")
+        if not self._stage.battles.is_waiting:
+            raise RuntimeError(
+                "these actions answer nothing: what was sent before is still under way. recv() "
+                "returns what came of it, and reset() begins anew"
+            )
         acting = [agent for agent in self._agents if agent.is_acting]
         listed = actions.tolist()
         chosen = [listed[agent.number] for agent in acting]
@@ -244,6 +251,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         Each depends on the seed, the environment, its battle and how many decisions there were in
         it, so that an agent draws the same whatever rows were in its batch.
         """
+        if not self._has_begun:
+            raise gymnasium.error.ResetNeeded("there is nothing to draw for before a reset")
         agents = self._agents if env_id is None else self._find(np.asarray(env_id))
         keys = np.array([agent.key for agent in agents], np.uint64)
         return derive_keys(keys, [agent.steps for agent in agents])
@@ -378,6 +387,27 @@ def _number(agent: Agent) -> int:
     return agent.number
 
 
+def _whole(name: str, value: SupportsIndex) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ConfigError(f"{name} is {value!r}, but must be a whole number") from None
+    if number < 1:
+        raise ConfigError(f"{name} is {number}, but must be at least 1")
+    return number
+
+
+def _read_bridge(given: BridgeConfig | str | Path | None) -> BridgeConfig:
+    match given:
+        case None:
+            return BridgeConfig()
+        case BridgeConfig():
+            return given
+        case str() | Path():
+            return load_config(given)
+    raise ConfigError(f"bridge is a BridgeConfig or the path of a YAML file, not {given!r}")
+
+
 def _read_observation(
     given: ObservationConfig | Sequence[str] | str | Path | None,
 ) -> ObservationConfig:
@@ -399,4 +429,6 @@ def _read_reward(given: RewardConfig | Mapping[str, float] | str | Path | None) 
             return given
         case str() | Path():
             return load_reward_config(given)
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"reward is a RewardConfig, a mapping or a YAML file, not {given!r}")
     return build_settings(RewardConfig, given)
