@@ -40,3 +40,11 @@ def test_the_first_example_of_the_environment_plays(document: str, place: int) -
     shorter = example.replace("num_envs=64", "num_envs=4").replace("range(1000)", "range(20)")
     shapes = run(f"{shorter}print(observation['features'].shape, reward.shape)")
     assert shapes.strip() == "(4, 1760) (4,)"
+
+
+@pytest.mark.timeout(120)
+def test_the_example_of_doubles_plays() -> None:
+    example = examples("docs/environment.md")[1]
+    shorter = example.replace("num_envs=64", "num_envs=4").replace("range(1000)", "range(20)")
+    shapes = run(f"{shorter}print(mask.shape, actions.shape)")
+    assert shapes.strip() == "(4, 2, 107) (4, 2)"

@@ -19,6 +19,7 @@ import numpy as np
 import psutil
 import pytest
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
+from poke_env.player import RandomPlayer
 
 from bridge import BattleRoom, BridgeConfig, ControllerRegistry
 from bridge.errors import BattleRejected, ConfigError, PoolExhausted
@@ -45,7 +46,8 @@ VGC_TEAM = "]".join(
 
 
 def make(settings: BridgeConfig, format: str = QUICK, num_envs: int = 2, **named: Any) -> VectorEnv:
-    return VectorEnv(format, num_envs, bridge=settings, **({"seed": 1} | named))
+    given: dict[str, Any] = {"seed": 1, "bridge": settings}
+    return VectorEnv(format, num_envs, **(given | named))
 
 
 def play_to_ends(env: VectorEnv, ends: int) -> list[dict[str, Any]]:
@@ -136,11 +138,13 @@ def test_actions_that_are_wrong_are_named_and_change_nothing(settings: BridgeCon
     with make(settings, num_envs=2) as env:
         with pytest.raises(gymnasium.error.ResetNeeded):
             env.step(np.zeros(2, int))
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            env.keys()
         observation, _ = env.reset()
         actions = choose(observation)
         illegal = actions.copy()
         illegal[1] = int(np.flatnonzero(observation["action_mask"][1] == 0)[0])
-        with pytest.raises(IllegalAction, match="is not legal"):
+        with pytest.raises(IllegalAction, match=r"agent 1: action .* is not legal"):
             env.step(illegal)
         with pytest.raises(ValueError, match=r"must be \(2,\)"):
             env.step(actions[:1])
@@ -400,8 +404,17 @@ def test_settings_that_make_no_sense_are_refused_and_leave_no_process(
 ) -> None:
     before = controllers()
     for wrong, words in (
-        ({"num_envs": 0}, "num_envs"),
-        ({"batch_size": 3}, "batch_size"),
+        ({"num_envs": 0}, "num_envs is 0, but must be at least 1"),
+        ({"num_envs": 2.0}, "num_envs is 2.0, but must be a whole number"),
+        ({"num_envs": 2000}, "raise pool"),
+        ({"batch_size": 3}, "batch_size is 3, but there are"),
+        ({"batch_size": 1.5}, "batch_size is 1.5, but must be a whole number"),
+        ({"opponent": RandomPlayer}, "RandomPlayer is a class"),
+        ({"reward": 1.0}, "reward is a RewardConfig, a mapping or a YAML file, not 1.0"),
+        ({"bridge": {"pool": 1}}, "bridge is a BridgeConfig or the path of a YAML file"),
+        ({"bridge": "nowhere.yml"}, "cannot read nowhere.yml"),
+        ({"teams": "nonsense"}, "draws teams of its own"),
+        ({"observation": ["weather"]}, "There are own_team"),
         ({"opponent": "nobody"}, "unknown opponent 'nobody'"),
         ({"reward": {"wim": 1.0}}, "did you mean 'win'"),
         ({"observation": ["own_tea"]}, "did you mean 'own_team'"),
