@@ -113,26 +113,32 @@ def _draw_speed(axes: Axes, points: dict[int, list[Sample]], outcome: Outcome) -
 
 
 def _draw_cost(axes: Axes, points: dict[int, list[Sample]]) -> None:
-    counts, highest = list(points), 0.0
-    for side, color in (("python", _BLUE), ("node", _ORANGE)):
-        figure = f"{side}_cpu_ms_per_decision"
-        costs = [_median(samples, figure, 1e3) for samples in points.values()]
-        axes.plot(counts, costs, marker="o", color=color, label=side.title())
-        for count, value in zip(counts, costs, strict=True):
-            _name(axes, f"{value:.0f}", (count, value), color)
-        highest = max(highest, *costs)
-    axes.set_ylim(0, 1.25 * highest)
+    counts = list(points)
+    python, node = (
+        [_median(samples, f"{side}_cpu_ms_per_decision", 1e3) for samples in points.values()]
+        for side in ("python", "node")
+    )
+    for name, costs, others, color in (
+        ("Python", python, node, _BLUE),
+        ("Node", node, python, _ORANGE),
+    ):
+        axes.plot(counts, costs, marker="o", color=color, label=name)
+        for count, value, other in zip(counts, costs, others, strict=True):
+            _name(axes, f"{value:.0f}", (count, value), color, above=value > other)
+    axes.set_ylim(0, 1.25 * max(python + node))
     axes.set_ylabel("CPU µs per decision")
     axes.grid(alpha=0.3)
     axes.legend(loc="upper right", fontsize=8)
 
 
-def _name(axes: Axes, text: str, point: tuple[float, float], color: str) -> None:
+def _name(
+    axes: Axes, text: str, point: tuple[float, float], color: str, *, above: bool = True
+) -> None:
     """Writes a value beside its point, clear of the bar that goes through it."""
     axes.annotate(
         text,
         point,
-        xytext=(-6, 6),
+        xytext=(-6, 6 if above else -14),
         textcoords="offset points",
         ha="right",
         color=color,
