@@ -118,14 +118,17 @@ def _draw_cost(axes: Axes, points: dict[int, list[Sample]]) -> None:
         [_median(samples, f"{side}_cpu_ms_per_decision", 1e3) for samples in points.values()]
         for side in ("python", "node")
     )
+    highest = max(python + node)
     for name, costs, others, color in (
         ("Python", python, node, _BLUE),
         ("Node", node, python, _ORANGE),
     ):
         axes.plot(counts, costs, marker="o", color=color, label=name)
         for count, value, other in zip(counts, costs, others, strict=True):
-            _name(axes, f"{value:.0f}", (count, value), color, above=value > other)
-    axes.set_ylim(0, 1.25 * max(python + node))
+            # Where the two are close, one is named above its point and the other below.
+            above = not 0 < other - value < 0.1 * highest
+            _name(axes, f"{value:.0f}", (count, value), color, above=above)
+    axes.set_ylim(0, 1.25 * highest)
     axes.set_ylabel("CPU µs per decision")
     axes.grid(alpha=0.3)
     axes.legend(loc="upper right", fontsize=8)
