@@ -292,10 +292,9 @@ def test_a_forward_that_does_not_end_is_waited_for_as_long_as_a_step(
     held = threading.Event()
     queue = InferenceQueue(Sampler(policy_of(3.0)))
     queue.update_policy(lambda rows: held.wait() and rows, name="held")
-    opponent = QueuedPolicy(queue)
-    env = VectorEnv(QUICK, 2, seed=2, opponent=opponent, step_timeout=0.5, bridge=settings)
-    with env:
+    with VectorEnv(QUICK, 2, seed=2, opponent=QueuedPolicy(queue), bridge=settings) as env:
         env.reset()
+        env._stage.battles.timeout = 0.5
         with pytest.raises(StepTimeout, match="policy 'held' returned nothing within"):
             env.infer(np.zeros((2, 3)), policy="held")
         held.set()
