@@ -70,6 +70,12 @@ class Agent:
         self.is_acting = False
         """Whether it was handed out, and an action is owed."""
 
+    def begin_anew(self) -> None:
+        """Owes nothing, and is told nothing, of battles that were given up."""
+        self.is_acting = False
+        self.is_first = True
+        self.ending = None
+
     def ask(self, seat: Seat) -> None:
         """Takes over what its seat has been asked."""
         seat.steps += 1

@@ -136,9 +136,7 @@ class Battles:
                 slot.opened = 0
             slot.false_starts = 0
             for agent in slot.agents:
-                agent.is_acting = False
-                agent.is_first = True
-                agent.ending = None
+                agent.begin_anew()
             self._set_busy(slot, True)
         for slot in self._slots:
             self._begin_next(slot)

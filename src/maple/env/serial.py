@@ -106,9 +106,7 @@ class SerialBattles:
             if seed is not None:
                 environment.opened = 0
             for agent in environment.agents:
-                agent.is_acting = False
-                agent.is_first = True
-                agent.ending = None
+                agent.begin_anew()
         self._due = deque(self._environments)
 
     async def send(self, agents: Sequence[Agent], actions: Sequence[Action]) -> None:
