@@ -49,9 +49,10 @@ serve: setup ## serve a pool of 8 warm controllers (POOL=4 for another number, A
 
 test: lint types test-node test-python ## run every check and every test but the long ones
 
-lint: setup ## check the Python style with ruff
+lint: setup ## check the Python style with ruff, and that observations are made without the simulator
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
+	cd node && ../$(NODE) --test lint/*.test.js
 
 format: setup ## rewrite the Python files in our style
 	$(RUN) -m ruff check --fix .
