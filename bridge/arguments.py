@@ -1,16 +1,45 @@
-"""Types of arguments that several command lines share; each refuses with a reason."""
+"""What command lines share: how they refuse, in one line, and types of arguments with reasons."""
 
 from __future__ import annotations
 
+import logging
 import os
-from argparse import ArgumentTypeError
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from pathlib import Path
+from typing import NoReturn
 
-__all__ = ["at_least_one", "output_file", "positive"]
+import structlog
+
+__all__ = ["OneLineParser", "at_least_one", "output_file", "positive", "warn_on_stderr"]
+
+
+class OneLineParser(ArgumentParser):
+    """Says what is wrong in one line, which begins with the name of the command."""
+
+    def __init__(self, name: str, *, description: str | None, epilog: str) -> None:
+        super().__init__(
+            description=description, epilog=epilog, formatter_class=RawDescriptionHelpFormatter
+        )
+        self._name = name
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self._name}: {message}; --help shows how it is used\n")
+
+
+def warn_on_stderr() -> None:
+    """Warnings go to stderr, also while a progress bar stands in for it."""
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=lambda *_name: structlog.PrintLogger(sys.stderr),
+    )
 
 
 def at_least_one(text: str) -> int:
-    value = int(text)
+    try:
+        value = int(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a whole number") from None
     if value < 1:
         raise ArgumentTypeError(f"{value} is too few: at least 1")
     return value

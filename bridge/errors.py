@@ -64,6 +64,11 @@ class BridgeError(Exception):
         told.__cause__ = self.__cause__
         return told
 
+    def in_one_line(self) -> str:
+        """The message and, where a process died, the last thing that it said."""
+        said = self.stderr.strip().splitlines()
+        return " ".join(" ".join((self.message, *said[-1:])).split())
+
     def __str__(self) -> str:
         facts = [
             f"{name}={value}"

@@ -13,9 +13,11 @@ from jsonargparse import ArgumentError, ArgumentParser
 
 from .errors import ConfigError
 
-__all__ = ["build_settings", "load_settings", "nearest"]
+__all__ = ["build_settings", "load_settings", "nearest", "suggest"]
 
 Settings = TypeVar("Settings")
+
+_NAMES = 12
 
 
 def load_settings(path: str | Path, build: Callable[[Mapping[Any, Any]], Settings]) -> Settings:
@@ -62,6 +64,22 @@ def build_settings(
 def nearest(name: object, known: Collection[str]) -> str:
     """The known name that is most like one that is not."""
     return difflib.get_close_matches(str(name), known, n=1, cutoff=0.0)[0]
+
+
+def suggest(name: str, known: Collection[str]) -> str:
+    """What to say after a name that is not known: the one that was meant, or else those there are.
+
+    >>> suggest("backwards", ["backward", "env_step"])
+    "did you mean 'backward'?"
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    if not names:
+        return "there are none"
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return f"there {'is' if len(names) == 1 else 'are'} {', '.join(names[:_NAMES])}{more}"
 
 
 def _yaml_problem(error: yaml.YAMLError) -> str:

@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import shlex
 import sys
 from pathlib import Path
-from typing import NoReturn
 
-import structlog
 import uvloop
 from rich.console import Console
 
-from bridge.arguments import at_least_one, output_file, positive
+from bridge.arguments import (
+    OneLineParser,
+    at_least_one,
+    output_file,
+    positive,
+    warn_on_stderr,
+)
 from bridge.config import BridgeConfig, load_config
 from bridge.errors import BridgeError
 from bridge.throughput import (
@@ -59,12 +62,12 @@ ATTACH_ONLY = ("duration", "count")
 
 def main() -> int:
     options = parse_arguments()
-    configure_logging()
+    warn_on_stderr()
     output = Console() if sys.stdout.isatty() else Console(width=PLAIN_WIDTH)
     try:
         report = uvloop.run(measure(options, output))
     except BridgeError as error:
-        return fail(one_line(error))
+        return fail(error.in_one_line())
     except Interrupted:
         print("ipc_stats: interrupted before there was anything to report", file=sys.stderr)
         return 130
@@ -114,33 +117,8 @@ def fail(message: str) -> int:
     return 1
 
 
-def one_line(error: BridgeError) -> str:
-    """The message and, where a process died, the last thing it said."""
-    said = error.stderr.strip().splitlines()
-    return " ".join(" ".join((error.message, *said[-1:])).split())
-
-
-def configure_logging() -> None:
-    """Warnings of the bridge go to stderr, also while a progress bar stands in for it."""
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
-        logger_factory=lambda *_name: structlog.PrintLogger(sys.stderr),
-    )
-
-
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"ipc_stats: {message}; --help shows how it is used\n")
-
-
 def parse_arguments() -> argparse.Namespace:
-    parser = Parser(
-        description=__doc__,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = OneLineParser("ipc_stats", description=__doc__, epilog=EPILOG)
     run = parser.add_argument_group("battles to play")
     run.add_argument("--battles", type=at_least_one, help="how many (200)")
     run.add_argument("--rooms", type=at_least_one, help="how many at a time (32)")
@@ -187,7 +165,7 @@ def parse_arguments() -> argparse.Namespace:
     return options
 
 
-def refuse_mixture(parser: Parser, options: argparse.Namespace) -> None:
+def refuse_mixture(parser: OneLineParser, options: argparse.Namespace) -> None:
     attached = options.attach is not None
     for name in RUN_ONLY if attached else ATTACH_ONLY:
         value = getattr(options, name)

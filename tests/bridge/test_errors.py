@@ -56,3 +56,8 @@ def test_all_errors_are_listed() -> None:
         if isinstance(kind, type) and issubclass(kind, BridgeError)
     }
     assert defined == set(errors.__all__)
+
+
+def test_an_error_fits_in_one_line_with_the_last_that_a_process_said() -> None:
+    error = BridgeError("it\ndied", stderr="first\n  last \n\n")
+    assert error.in_one_line() == "it died last"

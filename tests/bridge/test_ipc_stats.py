@@ -268,7 +268,7 @@ def assert_refused(process: subprocess.CompletedProcess[str], status: int, reaso
     [
         (["--battles", "0"], "--battles: 0 is too few"),
         (["--pool", "0"], "--pool: 0 is too few"),
-        (["--rooms", "many"], "--rooms: invalid .* 'many'"),
+        (["--rooms", "many"], "--rooms: 'many' is not a whole number"),
         (["--interval", "0"], "--interval: 0 is not more than 0"),
         (["--interval", "nan"], "--interval: nan is not more than 0"),
         (["--json", "no/such/folder/report.json"], "there is no folder no/such/folder"),
