@@ -451,7 +451,7 @@ class Controller(asyncio.Protocol):
             return
         dispatched = trips.clock()
         if stamps and arrived and dispatched:
-            trips.record(stamps, arrived, decoded, dispatched)
+            trips.record(stamps, arrived, decoded, dispatched, self.pid)
         if self._watch is not None:
             self._watch.heard(more=bool(self._pending))
 

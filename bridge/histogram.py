@@ -21,7 +21,7 @@ PERCENTILES = (50.0, 90.0, 99.0, 99.9)
 
 
 class Histogram:
-    """Counts of durations from one nanosecond to ten minutes, each to one percent.
+    """Counts of durations from one nanosecond to ten minutes, or longer, each to one percent.
 
     The counts live in a `HdrHistogram`, so their layout, merging and encoded form are those of the
     HDR family. Recording and reading are done here, on whole arrays: the library does both in
@@ -30,8 +30,8 @@ class Histogram:
 
     __slots__ = ("_counts", "_hdr")
 
-    def __init__(self, hdr: HdrHistogram | None = None) -> None:
-        self._hdr = hdr or HdrHistogram(1, _LONGEST, _DIGITS)
+    def __init__(self, hdr: HdrHistogram | None = None, *, longest: int = _LONGEST) -> None:
+        self._hdr = hdr or HdrHistogram(1, longest, _DIGITS)
         self._counts: npt.NDArray[np.int64] = np.frombuffer(self._hdr.counts, dtype=np.int64)
 
     def __repr__(self) -> str:
@@ -48,7 +48,7 @@ class Histogram:
         return encoded.decode("ascii")
 
     def record(self, values: npt.NDArray[np.int64]) -> None:
-        """Adds values; what is below zero or above ten minutes counts as the limit."""
+        """Adds values; what is below zero or above the longest counts as the limit."""
         record_rows([self], values[np.newaxis])
 
     def _count(self, cells: npt.NDArray[np.int64], smallest: int, largest: int) -> None:
@@ -69,7 +69,7 @@ class Histogram:
 
     def since(self, earlier: Histogram) -> Histogram:
         """What was recorded after `earlier`, an older state of this histogram, was taken."""
-        later = Histogram()
+        later = Histogram(longest=self.longest)
         later._counts[:] = self._counts - earlier._counts
         recorded = np.flatnonzero(later._counts)
         if recorded.size:
@@ -86,6 +86,11 @@ class Histogram:
         cells = np.searchsorted(_upper_bounds(self._counts.size), values, side="right")
         cumulated = np.concatenate(([0], np.cumsum(self._counts)))
         return [int(count) for count in cumulated[cells]]
+
+    @property
+    def longest(self) -> int:
+        """The longest duration that it can tell from others."""
+        return int(self._hdr.highest_trackable_value)
 
     @property
     def count(self) -> int:
@@ -139,8 +144,9 @@ def record_rows(histograms: Sequence[Histogram], rows: npt.NDArray[np.int64]) ->
     if not rows.size:
         return
     smallest, largest = rows.min(axis=1).tolist(), rows.max(axis=1).tolist()
-    if min(smallest) < 0 or max(largest) > _LONGEST:
-        record_rows(histograms, np.clip(rows, 0, _LONGEST))
+    longest = min(histogram.longest for histogram in histograms)
+    if min(smallest) < 0 or max(largest) > longest:
+        record_rows(histograms, np.clip(rows, 0, longest))
         return
     # The exponent of a float is the position of the highest bit, which names the bucket.
     exponents = (rows | (_SUB_BUCKETS - 1)).astype(np.float64).view(np.int64) >> _MANTISSA

@@ -301,10 +301,10 @@ class InferenceQueue:
                 error = InferenceFailed(f"{who} failed on {rows} rows: {outcome!r}")
                 ticket.fail(error, outcome)
         else:
-            results, nanoseconds = outcome
+            results, built, computed = outcome
             lane.batches += 1
             lane.rows += rows
-            self._figures.record(rows, nanoseconds, taken, tickets)
+            self._figures.record(rows, built, computed, taken, tickets)
             for ticket, result in zip(tickets, results, strict=True):
                 if not ticket.result.done():
                     ticket.result.set_result(result)
@@ -351,13 +351,17 @@ class _Figures:
     """Histograms of batches: a few appends for each, folded thousands of rows at a time."""
 
     def __init__(self) -> None:
-        self._recent: dict[str, list[int]] = {"batch_size": [], "queue_wait": [], "forward": []}
+        names = ("batch_size", "queue_wait", "batch_build", "forward")
+        self._recent: dict[str, list[int]] = {name: [] for name in names}
         self._histograms = {name: Histogram() for name in self._recent}
 
-    def record(self, rows: int, forward: int, taken: int, tickets: list[_Ticket]) -> None:
+    def record(
+        self, rows: int, built: int, computed: int, taken: int, tickets: list[_Ticket]
+    ) -> None:
         """Notes a batch: how large it was, what it took, and how long its rows had waited."""
         self._recent["batch_size"].append(rows)
-        self._recent["forward"].append(forward)
+        self._recent["batch_build"].append(built)
+        self._recent["forward"].append(computed)
         waits = self._recent["queue_wait"]
         if len(tickets) == rows:
             waits += [taken - ticket.submitted for ticket in tickets]
@@ -379,12 +383,17 @@ class _Figures:
 
 def _forward(
     policy: Policy, tickets: list[_Ticket], rows: int
-) -> tuple[list[Result], int] | Exception:
-    """A result for each ticket and the nanoseconds that all took, or what went wrong."""
+) -> tuple[list[Result], int, int] | Exception:
+    """A result for each ticket, or what went wrong.
+
+    With the results come the nanoseconds that the batch took to build, and then to compute.
+    """
     started = clock()
     try:
-        output = call_policy(policy, _batch(tickets))
-        return _divide(output, tickets, rows), clock() - started
+        batch = _batch(tickets)
+        built = clock()
+        output = call_policy(policy, batch)
+        return _divide(output, tickets, rows), built - started, clock() - built
     except Exception as cause:  # noqa: BLE001 - every row of the batch is told
         return cause
 

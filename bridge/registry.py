@@ -38,7 +38,7 @@ from .placement import place
 from .pool import Pool, PoolCounters, Progress
 from .room import BattleRoom
 from .runtime import Runtime, find_runtime
-from .timing import RoundTrips
+from .timing import RoundTrips, Trips
 from .wire import Frame
 
 __all__ = ["ControllerRegistry"]
@@ -634,6 +634,14 @@ class ControllerRegistry:
         return min(ready, key=lambda controller: controller.load)
 
     # Figures
+
+    def keep_trips(self, count: int) -> None:
+        """Keeps at least so many of the latest round trips one by one; 0 for none."""
+        self.trips.keep(count)
+
+    def latest_trips(self) -> Trips:
+        """The round trips that were kept: whose they were, and what Node did when."""
+        return self.trips.latest()
 
     def stats(self, *, round_trips: bool = True) -> dict[str, Any]:
         """Plain data: the pool, each controller, counters, traffic, and round-trip histograms.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from .histogram import Histogram, record_rows
 
-__all__ = ["PHASES", "RoundTrip", "RoundTrips", "clock"]
+__all__ = ["PHASES", "RoundTrip", "RoundTrips", "Trips", "clock"]
 
 clock = time.monotonic_ns
 """Nanoseconds of the monotonic clock; Node's `process.hrtime` reads the same one."""
@@ -55,7 +57,20 @@ class RoundTrip(NamedTuple):
 
 _FOLD = 1024  # so many trips at once
 _OF_A_TRIP = 7  # the number of its operation, and its first six stamps
-_OF_A_READ = 4  # how many trips it ended, and their last three stamps
+_OF_A_READ = 5  # how many trips it ended, their last three stamps, and whose they were
+
+
+class Trips(NamedTuple):
+    """Trips one by one: their operations, the pids of Node, and what each spent there, from when.
+
+    All but the operations are columns of numbers; times are nanoseconds of the clock.
+    """
+
+    operation: list[str]
+    pid: list[int]
+    start: list[int]
+    simulate: list[int]
+    node_encode: list[int]
 
 
 class _Numbers(dict[str, int]):
@@ -82,6 +97,8 @@ class RoundTrips:
         """The numbers by which `record` knows operations."""
         self._trips: list[int] = []
         self._reads: list[int] = []
+        self._kept: deque[npt.NDArray[np.int64]] = deque()
+        self._to_keep = 0
         self._totals: dict[str, Histogram] = {}
         self._phases: dict[str, dict[str, Histogram]] = {}
 
@@ -99,15 +116,32 @@ class RoundTrips:
         """Notes a single trip."""
         self.record([self.operations[operation], *trip[:6]], *trip[6:])
 
-    def record(self, trips: list[int], arrived: int, decoded: int, dispatched: int) -> None:
+    def record(
+        self, trips: list[int], arrived: int, decoded: int, dispatched: int, pid: int = 0
+    ) -> None:
         """Notes the trips that ended with one read, which share the last stamps of a RoundTrip.
 
         Of each trip, one after another, come the number of its operation and the other stamps.
+        The pid is that of the process at the other end.
         """
         self._trips += trips
-        self._reads += (len(trips) // _OF_A_TRIP, arrived, decoded, dispatched)
+        self._reads += (len(trips) // _OF_A_TRIP, arrived, decoded, dispatched, pid)
         if len(self._trips) >= _FOLD * _OF_A_TRIP:
             self._fold()
+
+    def keep(self, count: int) -> None:
+        """Keeps at least so many of the latest trips one by one, for `latest`; 0 for none."""
+        self._fold()
+        self._to_keep = count
+        self._forget()
+
+    def latest(self) -> Trips:
+        """The latest trips that were kept, in the order in which they ended."""
+        self._fold()
+        rows = np.concatenate((np.empty((5, 0), np.int64), *self._kept), axis=1)
+        names = list(self.operations)
+        numbers, *columns = rows.tolist()
+        return Trips([names[number] for number in numbers], *columns)
 
     def total(self, operation: str) -> Histogram:
         """How long the operation's round trips took as a whole."""
@@ -136,7 +170,7 @@ class RoundTrips:
         self._trips.clear()
         self._reads.clear()
         numbers, issued, written, received, wait, simulate, encode = trips.T
-        arrived, decoded, dispatched = np.repeat(reads[:, 1:], reads[:, 0], axis=0).T
+        arrived, decoded, dispatched, pids = np.repeat(reads[:, 1:], reads[:, 0], axis=0).T
         durations = np.stack(
             (
                 written - issued,
@@ -150,10 +184,19 @@ class RoundTrips:
                 dispatched - issued,
             )
         )
+        if self._to_keep and len(trips):
+            self._kept.append(np.stack((numbers, pids, received + wait, simulate, encode)))
+            self._forget()
         for operation, number in self.operations.items():
             own = numbers == number
             if own.any():
                 record_rows(self._histograms(operation), durations[:, own])
+
+    def _forget(self) -> None:
+        """Drops the oldest trips, as far as enough are left."""
+        count = sum(part.shape[1] for part in self._kept)
+        while self._kept and (count := count - self._kept[0].shape[1]) >= self._to_keep:
+            self._kept.popleft()
 
     def _histograms(self, operation: str) -> list[Histogram]:
         """Those of each phase, and that of the whole."""

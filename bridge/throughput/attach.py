@@ -6,9 +6,8 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import aiohttp
 from yarl import URL
 
 from ..errors import BridgeError
@@ -16,6 +15,10 @@ from .machine import load_average
 from .measurement import Measurement, Subject
 from .reading import ProcessWatch, Reading
 from .report import Report
+
+if TYPE_CHECKING:
+    # A slow import, for those who measure a server alone.
+    import aiohttp
 
 __all__ = ["NotAServer", "Onlooker", "Schedule", "ServerGone", "measure_server", "stats_url"]
 
@@ -119,6 +122,8 @@ class _Server:
     @classmethod
     @contextlib.asynccontextmanager
     async def at(cls, url: URL) -> AsyncIterator[_Server]:
+        import aiohttp
+
         timeout = aiohttp.ClientTimeout(total=_ANSWER_SECONDS)
         async with aiohttp.ClientSession(timeout=timeout) as session:
             yield cls(session, url)
@@ -128,6 +133,8 @@ class _Server:
         return str(self.url.with_query(None)).removesuffix("/api/stats")
 
     async def stats(self) -> dict[str, Any]:
+        import aiohttp
+
         try:
             async with self._session.get(self.url) as response:
                 if response.status != 200:

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from ..controller import warmth
-from ..histogram import PERCENTILES, Histogram
+from .difference import operations_between
 from .machine import machine_of
 from .reading import Reading, Use
-from .report import Counts, Distribution, Ending, Moment, Operation, ProcessUse, Report
+from .report import Counts, Ending, Moment, ProcessUse, Report
 
 __all__ = ["Measurement", "Subject"]
 
@@ -137,7 +137,7 @@ class Measurement:
             rooms_before=before["pool"]["rooms"],
             rooms_after=after["pool"]["rooms"],
             processes=tuple(self._process_uses(counts.decisions)),
-            operations=tuple(_operations(before["round_trips"], after["round_trips"])),
+            operations=tuple(operations_between(before["round_trips"], after["round_trips"])),
             timeline=self._timeline(),
             looks=self.looks,
             looking_cpu=looking_cpu,
@@ -292,37 +292,3 @@ def _difference(before: Counts, after: Counts) -> Counts:
         if count > before.recycled.get(reason, 0)
     }
     return replace(after, **changes, recycled=recycled)
-
-
-# Round trips
-
-
-def _operations(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Operation]:
-    operations = []
-    for name, trips in after.items():
-        earlier = before.get(name, {"total": None, "phases": {}})
-        total = _since(earlier["total"], trips["total"])
-        if total["count"]:
-            phases = {
-                phase: _since(earlier["phases"].get(phase), distribution)
-                for phase, distribution in trips["phases"].items()
-            }
-            operations.append(Operation(name, total, phases))
-    return sorted(operations, key=lambda operation: -operation.total["count"])
-
-
-def _since(before: Distribution | None, after: Distribution) -> Distribution:
-    """What was recorded between two states of the same histogram."""
-    if before is None or not before["count"]:
-        return _limited(after, after["max"])
-    recent = Histogram.decode(after["hdr"]).since(Histogram.decode(before["hdr"]))
-    summary = recent.summary() | {"hdr": recent.encode()}
-    # If there is a new longest one it is of this interval, and known to the nanosecond.
-    longest = after["max"] if after["max"] > before["max"] else summary["max"]
-    return _limited(summary, longest)
-
-
-def _limited(summary: Distribution, longest: int) -> Distribution:
-    """Figures that are known to one percent, held below the one that is known exactly."""
-    names = ("mean", *(f"p{p:g}" for p in PERCENTILES), "max")
-    return summary | {name: min(summary[name], longest) for name in names}

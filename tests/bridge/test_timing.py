@@ -171,3 +171,20 @@ def test_a_clock_that_is_switched_off_reads_nothing() -> None:
     assert trips.clock() > 0
     trips.switch(False)
     assert (trips.on, trips.clock()) == (False, 0)
+
+
+def test_the_latest_trips_are_kept_one_by_one_if_somebody_asks_for_them() -> None:
+    trips = RoundTrips()
+    trip = [trips.operations["choose"], 10, 20, 30, 5, 7, 2]
+    trips.record(trip, 60, 65, 67, pid=41)
+    assert trips.latest().pid == []
+    trips.keep(2)
+    for pid in (42, 43, 44):
+        trips.record(trip, 60, 65, 67, pid=pid)
+        trips.summary()  # It is put away with each look.
+    latest = trips.latest()
+    assert (latest.pid, latest.operation) == ([43, 44], ["choose"] * 2)
+    # Node began with it when it had waited there for 5 of the 30 at which it came.
+    assert (latest.start, latest.simulate, latest.node_encode) == ([35] * 2, [7] * 2, [2] * 2)
+    trips.keep(0)
+    assert trips.latest().pid == []
