@@ -66,11 +66,13 @@ class OwnLoop:
 
         def interrupt(number: int, frame: object) -> None:
             nonlocal interrupted
-            if interrupted or task.done():
+            if interrupted:
                 raise KeyboardInterrupt
             interrupted = True
-            task.cancel()
-            loop.call_soon_threadsafe(_nothing)  # It may be asleep.
+            if not task.done():
+                # Else the loop is about to stop, and must not be disturbed at that.
+                task.cancel()
+                loop.call_soon_threadsafe(_nothing)  # It may be asleep.
 
         is_ours = (
             threading.current_thread() is threading.main_thread()
@@ -80,7 +82,7 @@ class OwnLoop:
         if is_ours:
             signal.signal(signal.SIGINT, interrupt)
         try:
-            return loop.run_until_complete(task)
+            result = loop.run_until_complete(task)
         except asyncio.CancelledError:
             if interrupted:
                 raise KeyboardInterrupt from None
@@ -88,6 +90,9 @@ class OwnLoop:
         finally:
             if is_ours:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
+        if interrupted:
+            raise KeyboardInterrupt
+        return result
 
     def close(self, last: Coroutine[Any, Any, None]) -> None:
         """Runs a last coroutine and ends the loop; does nothing the second time."""
