@@ -15,6 +15,7 @@ import structlog
 
 from bridge import ControllerRegistry, seeds
 from bridge.errors import BattlePoisoned, BridgeError
+from maple.profiling import profile
 
 from .actions import Action
 from .battle import Agent, Battle, read_choices
@@ -187,7 +188,8 @@ class Battles:
         waiter = self._waiter = self._loop.create_future()
         timer = self._loop.call_later(self.timeout, self._expire, waiter)
         try:
-            await waiter
+            with profile("env_wait"):
+                await waiter
         finally:
             timer.cancel()
             self._waiter = None

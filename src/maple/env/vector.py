@@ -22,6 +22,8 @@ from bridge.errors import ConfigError
 from bridge.inference import DEFAULT
 from bridge.sampling import derive_keys
 from bridge.settings import build_settings
+from bridge.timing import Trips
+from maple.profiling import profile
 
 from .batches import Array, Batches, Info, Observation, Step
 from .battle import Agent, Opponent
@@ -186,9 +188,10 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, Info]:
         """Begins a new battle in every environment; with a seed, the first of that seed."""
-        self._begin(seed, options)
-        self._loop.run(self._stage.battles.receive(self.num_envs))
-        observation, _, _, _, info = self._batches.assemble(self._agents)
+        with profile("env_reset"):
+            self._begin(seed, options)
+            self._loop.run(self._stage.battles.receive(self.num_envs))
+            observation, _, _, _, info = self._assemble(self._agents)
         return observation, info
 
     def step(self, actions: Array) -> Step:
@@ -208,11 +211,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
                 "these actions answer nothing: what was sent before is still under way. recv() "
                 "returns what came of it, and reset() begins anew"
             )
-        acting = [agent for agent in self._agents if agent.is_acting]
-        listed = actions.tolist()
-        chosen = [listed[agent.number] for agent in acting]
-        self._loop.run(self._stage.battles.step(acting, chosen))
-        return self._batches.assemble(self._agents)
+        with profile("env_step"):
+            acting = [agent for agent in self._agents if agent.is_acting]
+            listed = actions.tolist()
+            chosen = [listed[agent.number] for agent in acting]
+            self._loop.run(self._stage.battles.step(acting, chosen))
+            return self._assemble(self._agents)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Ends every process."""
@@ -234,16 +238,18 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         agents = self._find(numbers)
         if len({agent.number for agent in agents}) < len(agents):
             raise ValueError("an agent has two actions")
-        self._loop.run(self._stage.battles.send(agents, actions.tolist()))
+        with profile("env_send"):
+            self._loop.run(self._stage.battles.send(agents, actions.tolist()))
 
     def recv(self) -> Step:
         """The next `batch_size` agents that must decide, in the order of their numbers.
 
         It returns fewer only if no others will have to before actions are sent.
         """
-        agents = self._loop.run(self._stage.battles.receive(self.batch_size))
-        agents.sort(key=_number)
-        return self._batches.assemble(agents)
+        with profile("env_step"):
+            agents = self._loop.run(self._stage.battles.receive(self.batch_size))
+            agents.sort(key=_number)
+            return self._assemble(agents)
 
     def keys(self, env_id: Array | None = None) -> npt.NDArray[np.uint64]:
         """Numbers to draw the actions of agents by, as `bridge.sampling.sample` does.
@@ -274,10 +280,29 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         return self._loop.run(self._stage.infer(rows, policy))
 
     def stats(self, *, round_trips: bool = True) -> dict[str, Any]:
-        """What the pool says of itself, as plain data; see ControllerRegistry.stats."""
+        """What the pool says of itself, as plain data; see ControllerRegistry.stats.
+
+        Where the opponent's policy is in a queue, `inference` is what that says of itself.
+        """
         return self._loop.run(self._stage.stats(round_trips=round_trips))
 
+    def warmed(self) -> None:
+        """Waits until every process is warm, which takes some hundreds of battles each."""
+        self._loop.run(self._stage.warmed())
+
+    def keep_trips(self, count: int) -> None:
+        """Keeps at least so many of the latest round trips one by one; 0 for none."""
+        self._loop.run(self._stage.keep_trips(count))
+
+    def latest_trips(self) -> Trips:
+        """The round trips that were kept: whose they were, and what Node did when."""
+        return self._loop.run(self._stage.latest_trips())
+
     # Inside
+
+    def _assemble(self, agents: Sequence[Agent]) -> Step:
+        with profile("env_observation"):
+            return self._batches.assemble(agents)
 
     def _find(self, numbers: Array) -> list[Agent]:
         listed = numbers.tolist()
@@ -365,7 +390,22 @@ class _Stage:
 
     async def stats(self, *, round_trips: bool) -> dict[str, Any]:
         assert self._registry is not None
-        return self._registry.stats(round_trips=round_trips)
+        stats = self._registry.stats(round_trips=round_trips)
+        if isinstance(self._opponent, PolicyOpponent):
+            stats["inference"] = self._opponent.queue.stats()
+        return stats
+
+    async def warmed(self) -> None:
+        assert self._registry is not None
+        await self._registry.warmed()
+
+    async def keep_trips(self, count: int) -> None:
+        assert self._registry is not None
+        self._registry.keep_trips(count)
+
+    async def latest_trips(self) -> Trips:
+        assert self._registry is not None
+        return self._registry.latest_trips()
 
     async def close(self) -> None:
         try:

@@ -1,0 +1,278 @@
+"""What the bridge has timed and counted itself, read at two moments: nothing is timed twice."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import structlog
+
+from bridge.histogram import Histogram
+from bridge.throughput.difference import operations_between, recorded_between
+from bridge.timing import Trips
+
+from .session import Distribution, Feed, FeedOperation, NodeWork
+
+__all__ = ["QUEUE_PARTS", "Source", "Tells", "is_queue", "join_feeds"]
+
+log = structlog.get_logger("maple.profiling")
+
+_COUNTED = (
+    "battles_opened",
+    "battles_ended",
+    "battles_moved",
+    "decisions",
+    "turns",
+    "starts",
+    "deaths",
+)
+_TRAFFIC = ("commands", "frames", "bytes_out", "bytes_in", "writes", "reads")
+QUEUE_PARTS = ("queue_wait", "batch_build", "forward")
+"""What a queue tells of how long its rows and batches took."""
+
+
+class Tells(Protocol):
+    """A registry, an environment or an inference queue: whatever has `stats`."""
+
+    def stats(self) -> dict[str, Any]: ...
+
+
+@runtime_checkable
+class _KeepsTrips(Protocol):
+    """A registry or an environment, whose round trips can be looked at one by one."""
+
+    def keep_trips(self, count: int) -> None: ...
+
+    def latest_trips(self) -> Trips: ...
+
+
+class Source:
+    """Something of the bridge that is watched from when it is made until it is closed.
+
+    What happens while it is paused does not count. So many of its latest round trips are kept one
+    by one. `when_closed` is told of it, as nobody has to hold it any more then.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tells: Tells,
+        clock: Callable[[], int],
+        keep: int,
+        when_closed: Callable[[Source], None],
+    ) -> None:
+        self.name = name
+        self._tells: Tells | None = tells
+        self._clock = clock
+        self._when_closed = when_closed
+        self._keep = keep if isinstance(tells, _KeepsTrips) else 0
+        self._trips: Trips | None = None
+        if isinstance(tells, _KeepsTrips):
+            tells.keep_trips(keep)
+        self._past: list[Feed] = []
+        self._is_paused = False
+        self._begin(tells.stats())
+
+    def _begin(self, stats: dict[str, Any]) -> None:
+        self._before = self._after = stats
+        self._since = self._until = self._clock()
+        self._rooms = _rooms(stats)
+
+    def read(self, *, trips: bool = True) -> None:
+        """Takes note of where things stand; of all trips, or of their sums alone."""
+        if self._tells is None or self._is_paused:
+            return
+        try:
+            after = self._tells.stats()
+            if trips and self._keep and isinstance(self._tells, _KeepsTrips):
+                self._trips = self._tells.latest_trips()
+        except Exception as error:  # noqa: BLE001 - it must not take all else that was recorded along
+            log.warning(
+                "what the profiler watches says no more: close the source before it is closed",
+                source=self.name,
+                cause=str(error),
+            )
+            self._end()
+            return
+        self._after, self._until = after, self._clock()
+        self._rooms = max(self._rooms, _rooms(after))
+
+    def pause(self) -> None:
+        """What happens from here on does not count."""
+        self.read()
+        self._is_paused = True
+
+    def resume(self) -> None:
+        """Counts from here on, beside what has counted before."""
+        if self._is_paused and self._tells is not None:
+            self._past = self.feeds()
+            self._trips = None
+            self._is_paused = False
+            self._begin(self._tells.stats())
+
+    def clear(self) -> None:
+        """Forgets what has counted so far."""
+        self.read()
+        self._past, self._trips = [], None
+        self._begin(self._after)
+
+    def close(self) -> None:
+        """Reads for the last time, as what is watched may be gone afterwards."""
+        self.read()
+        if isinstance(self._tells, _KeepsTrips):
+            self._tells.keep_trips(0)
+        self._end()
+
+    def _end(self) -> None:
+        if self._tells is not None:
+            self._tells = None
+            self._when_closed(self)
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def feeds(self) -> list[Feed]:
+        """What happened in between."""
+        if self._until <= self._since:
+            return self._past
+        before, after = self._before, self._after
+        found = []
+        if "round_trips" in after:
+            found.append(self._round_trips(before, after))
+        queue_before = before if is_queue(before) else before.get("inference") or {}
+        queue_after = after if is_queue(after) else after.get("inference")
+        if queue_after:
+            found.append(self._inference(queue_before, queue_after))
+        return join_feeds([*self._past, *found])
+
+    def _round_trips(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> Feed:
+        between = operations_between(before["round_trips"], after["round_trips"])
+        operations = [
+            FeedOperation(name=one.name, total=one.total, parts=one.phases) for one in between
+        ]
+        counts = _difference(before["counters"], after["counters"], _COUNTED)
+        return Feed(
+            kind="ipc",
+            name=self.name,
+            since=self._since,
+            until=self._until,
+            capacity=max(self._rooms, self._at_once(operations)),
+            workers=after["pool"]["size"],
+            rooms=self._rooms,
+            operations=operations,
+            counts=counts | _difference(before["traffic"], after["traffic"], _TRAFFIC),
+            sizes={},
+            node_work=self._node_work(),
+        )
+
+    def _node_work(self) -> NodeWork | None:
+        trips = self._trips
+        if trips is None:
+            return None
+        kept = [number for number, start in enumerate(trips.start) if start >= self._since]
+        if not kept:
+            return None
+        columns = trips._asdict()
+        return NodeWork(**{name: [column[n] for n in kept] for name, column in columns.items()})
+
+    def _inference(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> Feed:
+        parts = {part: recorded_between(before.get(part), after[part]) for part in QUEUE_PARTS}
+        parts = {
+            part: distribution for part, distribution in parts.items() if distribution["count"]
+        }
+        operations = [FeedOperation(name="queue", total=None, parts=parts)] if parts else []
+        sizes = recorded_between(before.get("batch_size"), after["batch_size"])
+        return Feed(
+            kind="inference",
+            name=self.name,
+            since=self._since,
+            until=self._until,
+            capacity=self._at_once(operations),
+            workers=1,
+            rooms=0,
+            operations=operations,
+            counts=_difference(before, after, ("rows", "batches", "failed_batches")),
+            sizes={"batch_size": sizes} if sizes["count"] else {},
+        )
+
+    def _at_once(self, operations: list[FeedOperation]) -> int:
+        """At least so many were under way together, or their times would not fit in."""
+        wholes = [
+            w for one in operations for w in ([one.total] if one.total else one.parts.values())
+        ]
+        together: float = sum(whole["mean"] * whole["count"] for whole in wholes)
+        return max(1, math.ceil(together / (self._until - self._since)))
+
+
+def join_feeds(feeds: Sequence[Feed]) -> list[Feed]:
+    """Those of one kind and name as one, as if there had been no time between them."""
+    groups: dict[tuple[str, str], list[Feed]] = defaultdict(list)
+    for feed in feeds:
+        groups[feed.kind, feed.name].append(feed)
+    return [alike[0] if len(alike) == 1 else _joined(alike) for alike in groups.values()]
+
+
+def _joined(feeds: Sequence[Feed]) -> Feed:
+    first, latest = feeds[0], feeds[-1]
+    counts: Counter[str] = Counter()
+    named: dict[str, list[FeedOperation]] = defaultdict(list)
+    sizes: dict[str, list[Distribution]] = defaultdict(list)
+    for feed in feeds:
+        counts.update(feed.counts)
+        for operation in feed.operations:
+            named[operation.name].append(operation)
+        for name, distribution in feed.sizes.items():
+            sizes[name].append(distribution)
+    return Feed(
+        kind=first.kind,
+        name=first.name,
+        since=first.since,
+        until=first.since + sum(feed.until - feed.since for feed in feeds),
+        capacity=max(feed.capacity for feed in feeds),
+        workers=max(feed.workers for feed in feeds),
+        rooms=max(feed.rooms for feed in feeds),
+        operations=[_joined_operations(alike) for alike in named.values()],
+        counts=dict(counts),
+        sizes={name: _together(alike) for name, alike in sizes.items()},
+        # Of the earlier ones there would be more and more.
+        node_work=latest.node_work,
+    )
+
+
+def _joined_operations(alike: Sequence[FeedOperation]) -> FeedOperation:
+    totals = [one.total for one in alike if one.total is not None]
+    parts: dict[str, list[Distribution]] = defaultdict(list)
+    for one in alike:
+        for name, distribution in one.parts.items():
+            parts[name].append(distribution)
+    return FeedOperation(
+        name=alike[0].name,
+        total=_together(totals) if totals else None,
+        parts={name: _together(distributions) for name, distributions in parts.items()},
+    )
+
+
+def _together(distributions: Sequence[Distribution]) -> Distribution:
+    whole = Histogram()
+    for distribution in distributions:
+        whole.add(Histogram.decode(distribution["hdr"]))
+    return whole.summary() | {"hdr": whole.encode()}
+
+
+def is_queue(stats: Mapping[str, Any]) -> bool:
+    return "batch_size" in stats
+
+
+def _rooms(stats: Mapping[str, Any]) -> int:
+    return int(stats["pool"]["rooms"]) if "pool" in stats else 0
+
+
+def _difference(
+    before: Mapping[str, Any], after: Mapping[str, Any], names: tuple[str, ...]
+) -> dict[str, int]:
+    return {name: after[name] - before.get(name, 0) for name in names if name in after}

@@ -1,0 +1,248 @@
+"""What to do about a session: where it is slow, what that could gain at most, and what to try.
+
+Everything here follows from an analysis; nothing is known that was not measured. Operations are
+judged by their own time: what a parent's children explain is theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from bridge.throughput.quantities import percent
+
+from .advice import advise
+from .analysis import Analysis, Place, Row, node_share
+
+__all__ = [
+    "CRITICAL_SHARE",
+    "LARGE",
+    "SLOW",
+    "Bottleneck",
+    "Findings",
+    "Recommendation",
+    "Stage",
+    "find",
+]
+
+CRITICAL_SHARE = 0.30
+"""Of the time, more than which is CRITICAL."""
+SLOW = 100_000_000
+"""Nanoseconds a call, more than which is SLOW."""
+LARGE = 100_000_000
+"""Bytes that memory rises by, more than which is MEMORY or GPU MEMORY."""
+
+_WEIGHTS = {"share": 40.0, "per_call": 30.0, "memory": 15.0, "gpu": 15.0}
+_NODE = "Node"
+
+Severity = Literal["CRITICAL", "SLOW", "MEMORY", "GPU MEMORY"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bottleneck:
+    """An operation in a place, with all its rows there, and how much it stands in the way.
+
+    The score is 0 to 100: 40 for its share of the time, 30 for the time of a call (all of it from
+    100 ms on), 15 each for memory and GPU memory (from 100 MB on). What was not measured adds
+    nothing. The share is of the wall time: for how much of it this was under way by itself,
+    whatever ran beside it.
+    """
+
+    name: str
+    place: str
+    category: str
+    score: float
+    share: float
+    calls: int
+    own: float
+    per_call: float | None
+    memory: int | None
+    gpu: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A step on the way of a run: how much of its capacity was in use, and what it is worth.
+
+    `gain` is how many times faster the whole run could be at most if this took no time at all
+    (Amdahl's law): infinite where nothing would be left of the run, as far as was measured, and
+    None where that cannot be told.
+    """
+
+    name: str
+    place: str
+    capacity: float
+    busy: float
+    utilisation: float
+    gain: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """What stands out, by how much, and what to try."""
+
+    severity: Severity
+    operation: str
+    place: str
+    reason: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    bottlenecks: tuple[Bottleneck, ...]
+    stages: tuple[Stage, ...]
+    recommendations: tuple[Recommendation, ...]
+
+
+def find(analysis: Analysis) -> Findings:
+    bottlenecks = sorted(_bottlenecks(analysis), key=lambda found: -found.score)
+    return Findings(
+        bottlenecks=tuple(bottlenecks),
+        stages=tuple(sorted(_stages(analysis), key=lambda stage: -(stage.gain or 0.0))),
+        recommendations=tuple(_recommendations(analysis, bottlenecks)),
+    )
+
+
+# Bottlenecks
+
+
+def _bottlenecks(analysis: Analysis) -> Iterator[Bottleneck]:
+    groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for place in analysis.timed:
+        for row in place.rows:
+            groups[place.name, row.name].append(row)
+    for rows in groups.values():
+        yield _bottleneck(rows, analysis.wall)
+
+
+def _bottleneck(rows: Sequence[Row], wall: int) -> Bottleneck:
+    calls, own = sum(row.calls for row in rows), sum(row.own for row in rows)
+    share = min(1.0, sum(map(_removable, rows)) / wall) if wall else 0.0
+    per_call = own / calls if calls else None
+    memory, gpu = (_peak(rows, gauge) for gauge in ("memory", "gpu"))
+    parts = {
+        "share": share,
+        "per_call": 0.0 if per_call is None else per_call / SLOW,
+        "memory": 0.0 if memory is None else memory / LARGE,
+        "gpu": 0.0 if gpu is None else gpu / LARGE,
+    }
+    return Bottleneck(
+        name=rows[0].name,
+        place=rows[0].place,
+        category=rows[0].category,
+        score=sum(_WEIGHTS[part] * min(1.0, max(0.0, value)) for part, value in parts.items()),
+        share=share,
+        calls=calls,
+        own=own,
+        per_call=per_call,
+        memory=memory,
+        gpu=gpu,
+    )
+
+
+def _peak(rows: Sequence[Row], gauge: str) -> int | None:
+    found = [getattr(row, gauge).peak for row in rows if getattr(row, gauge) is not None]
+    return max(found, default=None)
+
+
+# Stages
+
+
+def _stages(analysis: Analysis) -> Iterator[Stage]:
+    for place in analysis.timed:
+        for row in place.rows:
+            if not row.own:
+                continue
+            is_unique = sum(one.name == row.name for one in place.rows) == 1
+            yield Stage(
+                name=row.name if is_unique else " / ".join(row.path[-2:]),
+                place=place.name,
+                capacity=row.capacity,
+                busy=row.own,
+                utilisation=row.own_share,
+                gain=_gain(_removable(row), analysis.wall),
+            )
+    waiting = _waiting(analysis)
+    for place in analysis.fed:
+        yield from _fed_stages(analysis, place, waiting)
+
+
+def _removable(row: Row) -> float:
+    """How much of the wall time could go with it at most."""
+    covered = row.busy if row.covered is None else row.covered
+    return min(row.own, covered)
+
+
+def _fed_stages(analysis: Analysis, place: Place, waiting: float | None) -> Iterator[Stage]:
+    """What works beside the main thread holds it up only while that waits for it."""
+    assert place.feed is not None
+    share = node_share(place.feed)
+    if share is not None:
+        yield Stage(
+            name=_NODE,
+            place=place.name,
+            capacity=place.feed.workers,
+            busy=share * place.feed.workers * (place.feed.until - place.feed.since),
+            utilisation=share,
+            gain=None if waiting is None else _gain(waiting, analysis.wall),
+        )
+    forward = next((row for row in place.rows if row.name == "inference_forward"), None)
+    if forward is not None:
+        wall = place.feed.until - place.feed.since
+        yield Stage(
+            name=forward.name,
+            place=place.name,
+            capacity=1,
+            busy=forward.busy,
+            utilisation=min(1.0, forward.busy / wall),
+            gain=None if waiting is None else _gain(min(waiting, forward.busy), analysis.wall),
+        )
+
+
+def _waiting(analysis: Analysis) -> float | None:
+    """For how long the main place waited; None if it has no operation that says so."""
+    if analysis.main is None:
+        return None
+    rows = [row for row in analysis.main.rows if row.category == "Waiting"]
+    return min(sum(map(_removable, rows)), float(analysis.wall)) if rows else None
+
+
+def _gain(removable: float, wall: float) -> float:
+    left = wall - removable
+    return wall / left if left > 0.001 * wall else math.inf
+
+
+# Recommendations
+
+
+def _recommendations(
+    analysis: Analysis, bottlenecks: Sequence[Bottleneck]
+) -> Iterator[Recommendation]:
+    for severity in ("CRITICAL", "SLOW", "MEMORY", "GPU MEMORY"):
+        for found in bottlenecks:
+            reason = _reason(severity, found)
+            if reason is not None:
+                yield Recommendation(
+                    severity=severity,
+                    operation=found.name,
+                    place=found.place,
+                    reason=reason,
+                    advice=advise(severity, found.name, found.category, analysis),
+                )
+
+
+def _reason(severity: Severity, found: Bottleneck) -> str | None:
+    match severity:
+        case "CRITICAL" if found.share > CRITICAL_SHARE:
+            return f"{percent(found.share)} of the time"
+        case "SLOW" if found.per_call is not None and found.per_call > SLOW:
+            return f"{found.per_call / 1e6:,.0f} ms a call"
+        case "MEMORY" if found.memory is not None and found.memory > LARGE:
+            return f"memory rose by {found.memory / 1e6:,.0f} MB"
+        case "GPU MEMORY" if found.gpu is not None and found.gpu > LARGE:
+            return f"GPU memory rose by {found.gpu / 1e6:,.0f} MB"
+    return None

@@ -1,0 +1,59 @@
+"""How much memory there is in use now, and the most there ever was: of this process, of its GPU."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import psutil
+
+__all__ = ["Gauge", "GpuMemory", "Level", "ProcessMemory", "find_gauges"]
+
+_STATUS = Path("/proc/self/status")
+_LINES = re.compile(rb"^Vm(HWM|RSS):\s+(\d+) kB$", re.MULTILINE)
+
+
+class Level(NamedTuple):
+    """Bytes in use, and the most that ever were, as far as anybody has kept count."""
+
+    now: int
+    highest: int
+
+
+class Gauge(Protocol):
+    """Something that can be read."""
+
+    def read(self) -> Level: ...
+
+
+class ProcessMemory:
+    """Resident memory of this process. Linux keeps count of the most; elsewhere it is not known."""
+
+    def read(self) -> Level:
+        try:
+            lines = dict(_LINES.findall(_STATUS.read_bytes()))
+            return Level(int(lines[b"RSS"]) * 1024, int(lines[b"HWM"]) * 1024)
+        except (OSError, KeyError):
+            now = psutil.Process().memory_info().rss
+            return Level(now, now)
+
+
+class GpuMemory:
+    """What torch has allocated on the current GPU."""
+
+    def __init__(self, cuda: Any) -> None:  # noqa: ANN401 - a module that may not be there
+        self._cuda = cuda
+
+    def read(self) -> Level:
+        return Level(int(self._cuda.memory_allocated()), int(self._cuda.max_memory_allocated()))
+
+
+def find_gauges() -> dict[str, Gauge]:
+    """Those that there are: "memory", and "gpu" where torch is in use and has one."""
+    gauges: dict[str, Gauge] = {"memory": ProcessMemory()}
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        gauges["gpu"] = GpuMemory(torch.cuda)
+    return gauges

@@ -1,0 +1,74 @@
+"""Arithmetic on intervals of time, by the array: what they cover, how many there are at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Intervals", "Times", "added_lengths", "length", "most_at_once", "simplify", "union"]
+
+Times = npt.NDArray[np.int64]
+"""Nanoseconds of the monotonic clock."""
+
+Intervals = npt.NDArray[np.int64]
+"""Rows of [low, high]."""
+
+
+def added_lengths(groups: Times, lows: Times, highs: Times) -> Times:
+    """For each interval, how much of it those before it in its group do not cover.
+
+    The intervals of a group stand together, groups in rising order, each group by its lows. The sum
+    over a group is the time that the group covers at least once.
+    """
+    if not lows.size:
+        return lows
+    # Groups are moved apart in time, so that none reaches into the next.
+    origin = int(lows.min())
+    apart = groups * (int(highs.max()) - origin + 1) - origin
+    lows, highs = lows + apart, highs + apart
+    reached = np.concatenate((lows[:1], np.maximum.accumulate(highs)[:-1]))
+    added: Times = np.maximum(highs - np.maximum(lows, reached), 0)
+    return added
+
+
+def union(intervals: Intervals) -> Intervals:
+    """The same moments in as few intervals as possible, in their order."""
+    if not len(intervals):
+        return intervals.reshape(0, 2)
+    lows, highs = np.ascontiguousarray(intervals.T)
+    if (lows[1:] < lows[:-1]).any():
+        order = np.argsort(lows, kind="stable")
+        lows, highs = lows[order], highs[order]
+    reached = np.maximum.accumulate(highs)
+    begins = np.concatenate(([True], lows[1:] > reached[:-1]))
+    ends = np.concatenate((begins[1:], [True]))
+    return np.stack((lows[begins], reached[ends]), axis=1)
+
+
+def length(intervals: Intervals) -> int:
+    """How long intervals are together that do not overlap."""
+    return int((intervals[:, 1] - intervals[:, 0]).sum())
+
+
+def simplify(intervals: Intervals, most: int) -> Intervals:
+    """As many intervals as that at the most, by closing the smallest gaps of a union."""
+    if len(intervals) <= most:
+        return intervals
+    gaps = intervals[1:, 0] - intervals[:-1, 1]
+    kept = np.sort(np.argpartition(gaps, len(gaps) - (most - 1))[len(gaps) - (most - 1) :])
+    lows = np.concatenate((intervals[:1, 0], intervals[kept + 1, 0]))
+    highs = np.concatenate((intervals[kept, 1], intervals[-1:, 1]))
+    return np.stack((lows, highs), axis=1)
+
+
+def most_at_once(lows: Times, highs: Times) -> int:
+    """How many intervals there were at the same time; one that ends makes room for the next."""
+    if not lows.size:
+        return 0
+    order = np.argsort(lows, kind="stable")
+    lows, highs = lows[order], highs[order]
+    if np.all(lows[1:] >= np.maximum.accumulate(highs)[:-1]):
+        return 1
+    times = np.concatenate((highs, lows))
+    changes = np.repeat((-1, 1), len(lows))
+    return int(np.cumsum(changes[np.argsort(times, kind="stable")]).max())

@@ -1,0 +1,194 @@
+"""The calls of this process, added up as they come, from any of its threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypedDict
+
+from .calls import Lane, MeasuredCall, Recorder
+from .history import History
+from .intervals import length
+from .laps import Laps
+from .session import Allocation, Bounds, Lap, Operation, Trace, Track
+from .tree import Node, Tree
+
+__all__ = ["Recorded", "Recording"]
+
+# Numbers that a lane puts aside before they are folded: those of 4096 calls.
+_ENOUGH = 5 * 4096
+_MANY = 4096
+
+
+class Recorded(TypedDict):
+    """What there is to tell, as plain data."""
+
+    windows: Bounds
+    tracks: list[Track]
+    operations: list[Operation]
+    laps: list[Lap]
+    by_hand: bool
+    trace: Trace | None
+
+
+class Recording:
+    """Holds the recorder that calls are made with, and all that became of them.
+
+    It can be off for a while. A call that was under way then did not take any longer for that.
+    """
+
+    def __init__(self, clock: Callable[[], int], trace_calls: int) -> None:
+        self._clock = clock
+        self._lock = threading.RLock()
+        self.recorder = Recorder(clock, self._make_room)
+        now = clock()
+        self._tree = Tree(now)
+        self._laps = Laps()
+        self._history = History(trace_calls)
+        self._windows: Bounds = []
+        self._is_on = False
+        self._is_folding = False
+
+    def __repr__(self) -> str:
+        return f"<Recording: {'on' if self._is_on else 'off'}, {self._tree!r}>"
+
+    def turn_on(self) -> None:
+        with self._lock:
+            if self._is_on:
+                return
+            now, stopped = self._clock(), self._tree.since
+            for lane in self.recorder.lanes:
+                for call in lane:
+                    if not call.end:
+                        call.start += now - stopped
+                    elif call.end > stopped:
+                        call.end = max(call.start, stopped)
+            self._tree.resume(now)
+            self._windows.append((now, now))
+            self._is_on = True
+
+    def turn_off(self) -> None:
+        with self._lock:
+            if self._is_on:
+                self.fold()
+                self._is_on = False
+
+    def clear(self) -> None:
+        """Forgets all; calls that are under way count from here on."""
+        with self._lock:
+            self.fold()
+            now = self._clock()
+            under_way = [call for lane in self.recorder.lanes for call in lane if not call.end]
+            for call in under_way:
+                call.start = now
+            self._tree.clear(now, [call.node for call in under_way if call.node is not None])
+            self._laps.clear()
+            self._history.clear()
+            self._windows = [(now, now)] if self._is_on else []
+
+    def fold(self) -> None:
+        """Adds up all that has happened until now."""
+        with self._lock:
+            # A signal may have come in the middle of it, to somebody who wants to save things.
+            if self._is_on and not self._is_folding:
+                self._is_folding = True
+                try:
+                    self._fold()
+                finally:
+                    self._is_folding = False
+
+    def _fold(self) -> None:
+        now = self._clock()
+        self._place_all()
+        lanes = tuple(self.recorder.lanes)
+        self._history.add(self._tree.fold(lanes, now))
+        # By position: lanes are lists, and empty ones are equal to each other.
+        for position in reversed(range(len(lanes))):
+            if lanes[position].is_over:
+                del self.recorder.lanes[position]
+        self._windows[-1] = (self._windows[-1][0], now)
+
+    def _place_all(self) -> None:
+        """Gives every call a place: parents may be in lanes that come later, and then theirs."""
+        before = -1
+        while True:
+            lanes = tuple(self.recorder.lanes)
+            waiting = sum(self._tree.place(lane) for lane in lanes)
+            if not waiting:
+                return
+            if waiting == before:
+                break
+            before = waiting
+        for lane in lanes:
+            self._tree.place(lane, force=True)
+
+    def mark(self, *, by_hand: bool = False) -> None:
+        """Ends a lap."""
+        with self._lock:
+            if self._is_on:
+                self.fold()
+                self._laps.mark(self._tree.elapsed, self._tree.nodes, by_hand=by_hand)
+
+    def look_at_memory(self) -> None:
+        """Lets the calls that are under way note how far memory has risen by now."""
+        for lane in tuple(self.recorder.lanes):
+            for call in tuple(lane):
+                if isinstance(call, MeasuredCall) and not call.end:
+                    call.look()
+
+    def describe(self, *, trace: bool = True) -> Recorded:
+        """All of it up to now, or up to when it was turned off; the calls one by one if wanted."""
+        with self._lock:
+            self.fold()
+            if not self._is_folding:
+                self._tree.flush()
+            tracks = list(self._tree.tracks.values())
+            numbers = {track.thread: number for number, track in enumerate(tracks)}
+            return Recorded(
+                windows=list(self._windows),
+                tracks=[
+                    Track(thread=track.thread, capacities=self._tree.capacities(track))
+                    for track in tracks
+                ],
+                operations=[
+                    _describe(node, numbers[node.track.thread]) for node in self._tree.nodes
+                ],
+                laps=self._laps.describe(),
+                by_hand=self._laps.by_hand,
+                trace=self._history.describe() if trace else None,
+            )
+
+    def _make_room(self, lane: Lane) -> None:
+        with self._lock:
+            if self._is_folding:
+                # Begun by a signal or a finalizer, in the middle of it: this is not its turn.
+                lane.limit += lane.LIMIT
+                return
+            self._is_folding = True
+            try:
+                waiting = self._tree.place(lane)
+            finally:
+                self._is_folding = False
+            if len(lane.rows) >= _ENOUGH or waiting >= _MANY:
+                self.fold()
+
+
+def _describe(node: Node, track: int) -> Operation:
+    histogram = node.histogram
+    return Operation(
+        track=track,
+        path=node.path,
+        calls=node.calls,
+        ended=node.ended,
+        busy=node.busy,
+        own=node.own,
+        covered=node.covered,
+        shortest=histogram.min if node.calls else None,
+        longest=histogram.max if node.calls else None,
+        hdr=histogram.encode() if node.calls else None,
+        intervals=[(low, high) for low, high in node.intervals.tolist()],
+        rough=length(node.intervals) > node.covered,
+        allocations={
+            gauge: Allocation(**growth._asdict()) for gauge, growth in node.growths.items()
+        },
+    )

@@ -1,0 +1,1 @@
+"""Ways to show a session: as text, as charts, as a page, as a trace."""

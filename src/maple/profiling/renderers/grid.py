@@ -1,0 +1,51 @@
+"""Rows of text in columns, bars, and quantities of the profiler, for terminals and files alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from bridge.throughput.quantities import MISSING
+
+__all__ = ["at_once", "bar", "columns", "gain", "heading"]
+
+_BAR = 26
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
+    """Lines in which the first `left` columns stand to the left, the others to the right."""
+    widths = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)]
+    lines = [_line(head, widths, left)]
+    lines.append("-" * len(lines[0]))
+    return [*lines, *(_line(row, widths, left) for row in rows)]
+
+
+def heading(text: str, width: int = 60) -> list[str]:
+    return ["", text, "-" * max(width, len(text))]
+
+
+def bar(share: float, width: int = _BAR) -> str:
+    """A bar of so much of the width; what is there is never quite invisible."""
+    eighths = max(round(min(1.0, share) * width * 8), 1 if share > 0 else 0)
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
+
+
+def at_once(capacity: float) -> str:
+    """How many calls could be under way: a whole number, unless that varied over the time."""
+    return f"{capacity:,.0f}" if capacity >= 100 else f"{capacity:.3g}"
+
+
+def gain(times: float | None) -> str:
+    """How many times faster; without a limit if nothing else was there."""
+    if times is None:
+        return MISSING
+    return "all of it" if math.isinf(times) else f"{times:.2f} ×"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], left: int) -> str:
+    placed = [
+        cell.ljust(width) if number < left else cell.rjust(width)
+        for number, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return "  ".join(placed).rstrip()

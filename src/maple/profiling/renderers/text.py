@@ -1,0 +1,307 @@
+"""Writes an analysis as text: a summary per episode, and the whole of it with what to try."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from bridge.throughput.quantities import MISSING, duration, number, percent, size
+
+from ..analysis import Analysis, Place, Row
+from ..battles import battle_figures
+from ..findings import Findings
+from ..metrics import percentile, session_metrics
+from ..session import Allocation, Metric
+from .grid import at_once, bar, columns, gain, heading
+
+__all__ = ["overhead_lines", "render_analysis", "render_live", "render_summary"]
+
+_BOTTLENECKS = 10
+_STAGES = 12
+_TABLE = ("operation", "calls", "total", "average", "min", "max", "p50", "p99", "memory", "GPU")
+
+
+def render_summary(analysis: Analysis) -> str:
+    """How a run stands, in the order in which people ask: per episode, system, operations."""
+    lines = [
+        *_title(analysis),
+        *_per_episode(analysis),
+        *_battles(analysis),
+        *_metrics(analysis),
+        *_system(analysis),
+        *_operations(analysis),
+        *overhead_lines(analysis),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def render_live(analysis: Analysis) -> str:
+    """What somebody wants to know while it goes on: time per episode, battles, metrics."""
+    steps = analysis.count("steps")
+    head = [] if steps is None else [f"after {number(steps)} steps"]
+    lines = [*head, *_per_episode(analysis), *_battles(analysis), *_metrics(analysis)]
+    return "\n".join(lines) + "\n"
+
+
+def render_analysis(analysis: Analysis, findings: Findings) -> str:
+    """The summary, and what follows from it."""
+    lines = [
+        *_title(analysis),
+        *_recommendations(findings),
+        *_bottlenecks(findings),
+        *_stages(findings),
+        *_tree(analysis),
+        *_per_episode(analysis),
+        *_battles(analysis),
+        *_metrics(analysis),
+        *_system(analysis),
+        *_operations(analysis),
+        *overhead_lines(analysis),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _title(analysis: Analysis) -> Iterator[str]:
+    session = analysis.session
+    machine = session.machine
+    yield f"{session.name}: {duration(analysis.wall)} recorded, began {session.began}"
+    yield f"$ {session.command}"
+    yield f"{machine.cpu or machine.system}, {machine.cores} cores, {size(machine.memory)}"
+
+
+# Time
+
+
+def _per_episode(analysis: Analysis) -> Iterator[str]:
+    """Each operation by category, as a share of the time × the capacity of its level."""
+    counts = {unit: analysis.count(f"{unit}s") for unit in ("episode", "step")}
+    unit, per = next(((unit, count) for unit, count in counts.items() if count), ("", 1))
+    yield from heading(f"PERFORMANCE SUMMARY ({f'per {unit}' if unit else 'whole run'})")
+    total = f"Total {unit.title()} Time" if unit else "Total Time"
+    told = f"   ({number(per)} {unit}s)" if unit else ""
+    yield f"{total}: {duration(analysis.wall / per)}{told}"
+    # Of what the bridge tells, the phases are in the tables below.
+    shown = [row for row in analysis.rows if row.covered is not None or not row.depth]
+    for category in dict.fromkeys(row.category for row in shown):
+        rows = [row for row in shown if row.category == category]
+        yield ""
+        yield f"{category} Operations:"
+        names = [f"{_label(row)}:" for row in rows]
+        width = max(map(len, names))
+        for name, row in zip(names, rows, strict=True):
+            yield f"  {name.ljust(width)} {duration(row.busy / per):>9} ({_share(row)})"
+
+
+def _tree(analysis: Analysis) -> Iterator[str]:
+    for place in analysis.timed:
+        yield from heading(
+            f"WHERE THE TIME GOES: {place.name} (capacity {at_once(place.capacities[0])}; "
+            f"{percent(place.share)} of it is in operations)"
+        )
+        head = ("operation", "share", "busy", "covered", "own", "calls", "")
+        yield from columns(head, list(_tree_rows(place)), left=1)
+
+
+def _tree_rows(place: Place) -> Iterator[tuple[str, ...]]:
+    for row in place.rows:
+        yield (
+            "  " * row.depth + row.name,
+            percent(row.share),
+            duration(row.busy),
+            _covered(row),
+            duration(row.own),
+            number(row.calls),
+            bar(row.share).ljust(26),
+        )
+        if place.children(row):
+            yield (
+                "  " * (row.depth + 1) + "(not explained)",
+                percent(row.own_share),
+                "",
+                "",
+                duration(row.own),
+                "",
+                bar(row.own_share).ljust(26),
+            )
+
+
+def _operations(analysis: Analysis) -> Iterator[str]:
+    for place in analysis.places:
+        yield from heading(f"OPERATIONS: {place.name}")
+        yield from columns(_TABLE, [_operation(row) for row in place.rows])
+
+
+def _operation(row: Row) -> tuple[str, ...]:
+    return (
+        "  " * row.depth + row.name,
+        number(row.calls),
+        *(duration(time) for time in (row.busy, row.mean, row.shortest, row.longest)),
+        *(duration(time) for time in (row.p50, row.p99)),
+        *(_peak(allocation) for allocation in (row.memory, row.gpu)),
+    )
+
+
+def _label(row: Row) -> str:
+    return " / ".join(row.path[-2:])
+
+
+def _share(row: Row) -> str:
+    return f"{percent(row.share)}{f' of {at_once(row.capacity)}' if row.capacity > 1 else ''}"
+
+
+def _covered(row: Row) -> str:
+    return f"{'≤ ' if row.is_bound else ''}{duration(row.covered)}"
+
+
+def _peak(allocation: Allocation | None) -> str:
+    return MISSING if allocation is None else size(allocation.peak)
+
+
+# Findings
+
+
+def _recommendations(findings: Findings) -> Iterator[str]:
+    yield from heading("RECOMMENDATIONS")
+    if not findings.recommendations:
+        yield "Nothing stands out: no operation takes 30 % of the time, 100 ms a call or 100 MB."
+    for found in findings.recommendations:
+        yield f"{found.severity}: {found.operation} ({found.place}): {found.reason}"
+        yield f"    try: {found.advice}"
+
+
+def _bottlenecks(findings: Findings) -> Iterator[str]:
+    shown = findings.bottlenecks[:_BOTTLENECKS]
+    if not shown:
+        return
+    yield from heading(f"TOP {len(shown)} BOTTLENECKS, by own time: what children do is theirs")
+    head = ("operation", "place", "score", "time", "a call", "calls", "memory", "GPU")
+    rows = [
+        (
+            found.name,
+            found.place,
+            f"{found.score:.1f}",
+            percent(found.share),
+            duration(found.per_call),
+            number(found.calls),
+            size(found.memory),
+            size(found.gpu),
+        )
+        for found in shown
+    ]
+    yield from columns(head, rows, left=2)
+
+
+def _stages(findings: Findings) -> Iterator[str]:
+    shown = findings.stages[:_STAGES]
+    if not shown:
+        return
+    yield from heading("STAGES: how much of each is in use, and the most that removing it gains")
+    head = ("stage", "place", "capacity", "busy", "utilisation", "at most")
+    rows = [
+        (
+            stage.name,
+            stage.place,
+            at_once(stage.capacity),
+            duration(stage.busy),
+            percent(stage.utilisation),
+            gain(stage.gain),
+        )
+        for stage in shown
+    ]
+    yield from columns(head, rows, left=2)
+    if len(findings.stages) > len(shown):
+        yield f"and {len(findings.stages) - len(shown)} smaller ones"
+
+
+# What else was measured
+
+
+def _battles(analysis: Analysis) -> Iterator[str]:
+    figures = battle_figures(analysis)
+    if figures:
+        yield from heading("BATTLES")
+        width = max(len(figure.name) for figure in figures)
+        for figure in figures:
+            yield f"{figure.name.ljust(width)}  {figure.text}"
+
+
+def _metrics(analysis: Analysis) -> Iterator[str]:
+    found = list(session_metrics(analysis.session))
+    if found:
+        yield from heading("METRICS")
+        head = ("metric", "unit", "values", "average", "lowest", "p50", "p99", "highest", "last")
+        yield from columns(head, [_metric(name, metric) for name, metric in found], left=2)
+
+
+def _metric(name: str, metric: Metric) -> tuple[str, ...]:
+    values = (
+        metric.total / metric.count,
+        metric.lowest,
+        percentile(metric, 50),
+        percentile(metric, 99),
+        metric.highest,
+        metric.last,
+    )
+    return (name, metric.unit, number(metric.count), *(map(_figure, values)))
+
+
+def _figure(value: float) -> str:
+    return MISSING if math.isnan(value) else f"{value:.4g}"
+
+
+def _system(analysis: Analysis) -> Iterator[str]:
+    machine = analysis.machine
+    if not machine.processes:
+        return
+    yield from heading("SYSTEM RESOURCE USAGE")
+    yield f"Peak Memory Usage: {size(machine.rss_peak)}   (all processes, with what they share)"
+    cpu = "not measured"
+    if machine.cpu_share is not None:
+        cpu = f"{percent(machine.cpu_share)} of {machine.cores} cores"
+    yield f"Average CPU Usage: {cpu}"
+    for gpu in analysis.gpus:
+        yield (
+            f"GPU {gpu.name}: {percent(gpu.busy)} busy, at most {size(gpu.memory_peak)} of "
+            f"{size(gpu.capacity)} in use"
+        )
+    if not analysis.gpus:
+        yield "GPU: not measured"
+    head = ("process", "pid", "watched", "CPU time", "of the machine", "RSS first", "peak", "last")
+    rows = [
+        (
+            process.role,
+            str(process.pid),
+            duration(process.watched) if process.watched else "one look",
+            duration(process.cpu),
+            percent(process.cpu_share),
+            *(size(rss) for rss in (process.rss_first, process.rss_peak, process.rss_last)),
+        )
+        for process in machine.processes
+    ]
+    yield ""
+    yield from columns(head, rows)
+
+
+def overhead_lines(analysis: Analysis) -> Iterator[str]:
+    """What profiling itself has cost, as far as that was measured."""
+    overhead = analysis.session.overhead
+    if overhead is None:
+        return
+    yield from heading("WHAT PROFILING COST")
+    yield (
+        f"A `with profile(…)` takes {duration(overhead.enabled)} here, adding up included, and "
+        f"{duration(overhead.disabled)} while the profiler is off."
+    )
+    if any(row.memory is not None for row in analysis.rows):
+        yield f"One that looks at memory takes {duration(overhead.measured)}."
+    cost = analysis.cost_of_calls
+    if analysis.wall and cost is not None:
+        share = percent(cost / analysis.wall)
+        yield f"{number(analysis.profiled_calls)} calls: {duration(cost)}, {share} of the run."
+    if overhead.sampling_cpu is not None and analysis.wall:
+        share = percent(overhead.sampling_cpu / analysis.wall)
+        looks = "1 look" if overhead.samples == 1 else f"{number(overhead.samples)} looks"
+        yield (
+            f"{looks} at the system: {duration(overhead.sampling_cpu)} of CPU time, {share} of a "
+            "core."
+        )

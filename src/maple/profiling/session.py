@@ -1,0 +1,383 @@
+"""What was recorded: plain data, saved and loaded as JSON. Neither records nor concludes.
+
+All times are nanoseconds, and moments are those of the machine's monotonic clock, which all its
+processes share. What was not measured is None or absent, never zero.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from .errors import ProfilingError, UnreadableSession
+
+__all__ = [
+    "MAIN_THREAD",
+    "SCHEMA",
+    "VERSION",
+    "Allocation",
+    "Bounds",
+    "Distribution",
+    "Feed",
+    "FeedOperation",
+    "GpuSample",
+    "Lap",
+    "Machine",
+    "Metric",
+    "NodeWork",
+    "Operation",
+    "Overhead",
+    "ProcessPart",
+    "Sample",
+    "Session",
+    "Trace",
+    "Track",
+    "Usage",
+    "load_session",
+    "merge_sessions",
+]
+
+SCHEMA = "maple.profiling.session"
+VERSION = 1
+
+MAIN_THREAD = "MainThread"
+"""The track of the thread that the process began with."""
+
+Distribution = dict[str, Any]
+"""As the bridge writes it: count, mean, p50 to p99.9 and max in nanoseconds, all counts as hdr."""
+
+Bounds = list[tuple[int, int]]
+"""Moments from and to."""
+
+
+class _Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Plain data that is read strictly."""
+
+
+class Machine(_Data, frozen=True):
+    """Where it was recorded. `boot` names the run of the machine, whose clock the moments are of.
+
+    `epoch` is the nanosecond since 1970 at which that clock would have read 0.
+    """
+
+    cores: int
+    cpu: str | None
+    memory: int
+    system: str
+    boot: str
+    epoch: int
+    versions: dict[str, str | None]
+
+
+class Allocation(_Data, frozen=True):
+    """How far memory rose above where it stood, in bytes: in the calls that looked at it."""
+
+    calls: int
+    total: int
+    peak: int
+
+
+class Operation(_Data, frozen=True):
+    """An operation where it stands in the tree of its track, and what its calls add up to.
+
+    `ended` is the time of the calls that have ended, `busy` that of all together, `covered` that of
+    at least one, `own` that of calls without a child under way. `intervals` are when it was
+    covered; more than that, if `rough`.
+    """
+
+    track: int
+    path: tuple[str, ...]
+    calls: int
+    ended: int
+    busy: int
+    own: int
+    covered: int
+    shortest: int | None
+    longest: int | None
+    hdr: str | None
+    intervals: Bounds
+    rough: bool
+    allocations: dict[str, Allocation]
+
+
+class Track(_Data, frozen=True):
+    """Threads of the same name, and what each level could have used: time × calls at once."""
+
+    thread: str
+    capacities: list[int]
+
+
+class Lap(_Data, frozen=True):
+    """A part of the time, or several that were joined: how many, and how long without pauses.
+
+    For each operation it has the calls that ended in it, and how long these took.
+    """
+
+    laps: int
+    time: int
+    calls: list[int]
+    ended: list[int]
+
+
+class Metric(_Data, frozen=True):
+    """A quantity of somebody's own: how many values, their sum and limits, and counts by value.
+
+    A value is counted under its neighbour of a hundredth's distance, in `counts`.
+    """
+
+    unit: str
+    count: int
+    total: float
+    lowest: float
+    highest: float
+    last: float
+    counts: list[tuple[float, int]]
+
+
+class Trace(_Data, frozen=True):
+    """The latest calls one by one: thread, operation, start, duration. `dropped` came before."""
+
+    threads: list[str]
+    thread: list[int]
+    operation: list[int]
+    start: list[int]
+    duration: list[int]
+    dropped: int
+
+
+class FeedOperation(_Data, frozen=True):
+    """Something that was timed elsewhere: the whole of it, and the parts that it consists of."""
+
+    name: str
+    total: Distribution | None
+    parts: dict[str, Distribution]
+
+
+class NodeWork(_Data, frozen=True):
+    """The latest commands that Node's processes worked on, one by one, in columns.
+
+    From `start` on, a process simulates for so long, and then encodes.
+    """
+
+    operation: list[str]
+    pid: list[int]
+    start: list[int]
+    simulate: list[int]
+    node_encode: list[int]
+
+
+class Feed(_Data, frozen=True):
+    """What the bridge says of an interval, from its own histograms and counts.
+
+    `capacity` is how many trips or rows could be under way at once, `workers` how many processes
+    or threads work on them, `rooms` how many battles were open at the most.
+    """
+
+    kind: str
+    name: str
+    since: int
+    until: int
+    capacity: int
+    workers: int
+    rooms: int
+    operations: list[FeedOperation]
+    counts: dict[str, int]
+    sizes: dict[str, Distribution]
+    node_work: NodeWork | None = None
+
+
+class ProcessPart(_Data, frozen=True):
+    """What one process has recorded. `windows` is when it did.
+
+    `by_hand` says that somebody has set the laps, which are alike then, and not the profiler.
+    """
+
+    role: str
+    pid: int
+    windows: Bounds
+    tracks: list[Track]
+    operations: list[Operation]
+    laps: list[Lap]
+    by_hand: bool
+    metrics: dict[str, Metric]
+    counts: dict[str, int]
+    feeds: list[Feed]
+    trace: Trace | None
+
+
+class Sample(_Data, frozen=True):
+    """A process at a look, named by its moment: CPU nanoseconds since its start, resident bytes."""
+
+    look: int
+    at: int
+    cpu: int
+    rss: int
+
+
+class Usage(_Data, frozen=True):
+    """One process of ours, as the system sees it. `born` is when: milliseconds since 1970.
+
+    Of a long run not every sample is kept, but its highest `rss_peak` is.
+    """
+
+    pid: int
+    role: str
+    born: int
+    rss_peak: int
+    samples: list[Sample]
+
+
+class GpuSample(_Data, frozen=True):
+    """One look at a GPU: how busy it was, from 0 to 1, and bytes in use. None is what it hides."""
+
+    at: int
+    gpu: str
+    busy: float | None
+    memory: int | None
+    capacity: int | None
+
+
+class Overhead(_Data, frozen=True):
+    """What profiling itself took: of a `with` that is off and on, of looking at the system.
+
+    `measured` is what a `with` takes that looks at memory too.
+    """
+
+    disabled: float
+    enabled: float
+    measured: float
+    sampling_cpu: int | None
+    samples: int
+
+
+class Session(_Data, frozen=True, kw_only=True):
+    """A recorded run, of one process or of several.
+
+    `rss_peak` is the most memory that all processes had together, at any look.
+    """
+
+    schema: str = SCHEMA
+    version: int = VERSION
+    name: str
+    began: str
+    command: str
+    machine: Machine
+    settings: dict[str, Any]
+    processes: list[ProcessPart]
+    usages: list[Usage]
+    rss_peak: int | None
+    gpus: list[GpuSample]
+    overhead: Overhead | None
+    torch_events: list[dict[str, Any]] | None = None
+
+    def to_json(self) -> bytes:
+        return msgspec.json.encode(self)
+
+    def save(self, path: Path) -> None:
+        """Writes the file whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            unfinished.write_bytes(self.to_json())
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+class _Header(msgspec.Struct):
+    schema: str
+    version: int
+
+
+def load_session(path: str | Path) -> Session:
+    """Reads a session; whatever is wrong with the file is told in one line."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise UnreadableSession(f"cannot read {path}: {error.strerror}") from error
+    if not data.strip():
+        raise UnreadableSession(f"{path} is empty")
+    try:
+        header = msgspec.json.decode(data, type=_Header)
+    except msgspec.ValidationError as error:
+        raise UnreadableSession(f"{path} is no session of the profiler: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        cut = " or was cut off" if data.lstrip()[:1] == b"{" else ""
+        raise UnreadableSession(f"{path} is not JSON{cut}: {error}") from error
+    if header.schema != SCHEMA:
+        raise UnreadableSession(f"{path} is no session of the profiler, but {header.schema!r}")
+    if header.version != VERSION:
+        raise UnreadableSession(
+            f"{path} is a session of version {header.version}, and this maple reads {VERSION}: "
+            "analyse it with the maple that recorded it"
+        )
+    from .validation import check_session
+
+    try:
+        session = msgspec.json.decode(data, type=Session)
+        check_session(session)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnreadableSession) as error:
+        raise UnreadableSession(f"{path} is a damaged session: {error}") from error
+    return session
+
+
+def merge_sessions(sessions: Sequence[Session]) -> Session:
+    """The sessions of several processes as one; name and settings are those of the first."""
+    first, *others = sessions
+    for other in others:
+        if other.machine.boot != first.machine.boot:
+            raise ProfilingError(
+                f"{other.name} was recorded on another machine than {first.name}, or before it was "
+                "started again: their clocks do not compare"
+            )
+    _refuse_parts_given_twice(sessions)
+    return msgspec.structs.replace(
+        first,
+        processes=[part for session in sessions for part in session.processes],
+        rss_peak=max((s.rss_peak for s in sessions if s.rss_peak is not None), default=None),
+        usages=_merge_usages([usage for session in sessions for usage in session.usages]),
+        gpus=sorted((gpu for session in sessions for gpu in session.gpus), key=lambda gpu: gpu.at),
+        torch_events=_joined([s.torch_events for s in sessions if s.torch_events is not None]),
+    )
+
+
+def _refuse_parts_given_twice(sessions: Sequence[Session]) -> None:
+    seen: set[tuple[int, tuple[tuple[int, int], ...]]] = set()
+    for session in sessions:
+        for part in session.processes:
+            key = part.pid, tuple(part.windows)
+            if part.windows and key in seen:
+                raise ProfilingError(
+                    f"the part of process {part.pid} ({part.role}) in {session.name} is given twice"
+                )
+            seen.add(key)
+
+
+def _merge_usages(usages: Sequence[Usage]) -> list[Usage]:
+    """Each process once. Who looked at the same time is heard if it looked more often."""
+    merged: dict[tuple[int, int], Usage] = {}
+    for usage in sorted(usages, key=lambda usage: (usage.samples[0].at, -len(usage.samples))):
+        before = merged.get((usage.pid, usage.born))
+        if before is None:
+            merged[usage.pid, usage.born] = usage
+        elif usage.samples[0].at > before.samples[-1].at:
+            merged[usage.pid, usage.born] = _one_after_the_other(before, usage)
+        elif len(usage.samples) > len(before.samples):
+            merged[usage.pid, usage.born] = usage
+    return list(merged.values())
+
+
+def _one_after_the_other(before: Usage, after: Usage) -> Usage:
+    return msgspec.structs.replace(
+        before,
+        rss_peak=max(before.rss_peak, after.rss_peak),
+        samples=[*before.samples, *after.samples],
+    )
+
+
+def _joined(lists: Sequence[list[dict[str, Any]]]) -> list[dict[str, Any]] | None:
+    return [event for events in lists for event in events] if lists else None

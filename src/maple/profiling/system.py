@@ -1,0 +1,218 @@
+"""What our processes and GPUs use, whenever somebody looks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import psutil
+
+from .session import GpuSample, Sample, Usage
+
+__all__ = ["GpuWatch", "ProcessWatch", "Seen", "SystemWatch"]
+
+_CONTROLLER = "controller.js"
+_MOST_SAMPLES = 2048
+_MOST_PROCESSES = 256
+
+
+class Seen(NamedTuple):
+    """What was seen of processes, the most memory of all together, and of GPUs."""
+
+    usages: list[Usage]
+    rss_peak: int | None
+    gpus: list[GpuSample]
+
+
+class SystemWatch:
+    """Every process of ours, and the GPUs, at the moments when somebody looks, from any thread."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._processes = ProcessWatch(clock)
+        self._gpus = GpuWatch(clock)
+        self.clear()
+
+    def clear(self) -> None:
+        """Counts from here on."""
+        with self._lock:
+            self._processes.clear()
+            self._gpus.samples.clear()
+            self.cpu = 0
+            """Nanoseconds of CPU time that looking took."""
+            self.looks = 0
+
+    def look(self) -> None:
+        with self._lock:
+            began = time.thread_time_ns()
+            self._processes.look()
+            self._gpus.look()
+            self.looks += 1
+            self.cpu += time.thread_time_ns() - began
+
+    def describe(self) -> Seen:
+        with self._lock:
+            return Seen(
+                self._processes.usages(), self._processes.rss_peak, list(self._gpus.samples)
+            )
+
+
+@dataclass(slots=True)
+class _Watched:
+    """One process, and what was seen of it."""
+
+    role: str
+    born: int
+    rss_peak: int = 0
+    samples: list[Sample] = field(default_factory=list)
+
+
+class ProcessWatch:
+    """This process and all that it has started, directly or not, as long as each is there."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self._self = psutil.Process()
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets all; of whoever is still there, the next look is the first."""
+        self._watched: dict[psutil.Process, _Watched] = {}
+        self.rss_peak: int | None = None
+        """The most that all of them had together."""
+
+    def look(self) -> None:
+        look, rss = self._clock(), 0
+        for process in (self._self, *self._self.children(recursive=True)):
+            try:
+                with process.oneshot():
+                    if process.status() != psutil.STATUS_ZOMBIE:
+                        rss += self._sample(process, look)
+            except psutil.Error:
+                # It has gone since it was listed.
+                continue
+        self.rss_peak = max(self.rss_peak or 0, rss)
+        if len(self._watched[self._self].samples) > _MOST_SAMPLES:
+            self._thin()
+        if len(self._watched) > _MOST_PROCESSES:
+            self._forget_the_gone(look)
+
+    def usages(self) -> list[Usage]:
+        return [
+            Usage(
+                pid=process.pid,
+                role=seen.role,
+                born=seen.born,
+                rss_peak=seen.rss_peak,
+                samples=list(seen.samples),
+            )
+            for process, seen in self._watched.items()
+            if seen.samples
+        ]
+
+    def _sample(self, process: psutil.Process, look: int) -> int:
+        rss = process.memory_info().rss
+        seen = self._watched.get(process)
+        if seen is None:
+            born = round(process.create_time() * 1e3)
+            seen = self._watched[process] = _Watched(_role(process, self._self), born)
+        cpu = time.process_time_ns() if process == self._self else _cpu(process)
+        seen.samples.append(Sample(look=look, at=self._clock(), cpu=cpu, rss=rss))
+        seen.rss_peak = max(seen.rss_peak, rss)
+        return rss
+
+    def _thin(self) -> None:
+        """Keeps every other look: CPU time counts from the start of a process and loses nothing."""
+        kept = {sample.look for sample in self._watched[self._self].samples[::2]}
+        for seen in self._watched.values():
+            first, *between, last = seen.samples if len(seen.samples) > 1 else (*seen.samples,) * 2
+            between = [sample for sample in between if sample.look in kept]
+            seen.samples = [first, *between, last] if first is not last else [first]
+
+    def _forget_the_gone(self, look: int) -> None:
+        """Drops half of those that are no longer there, the oldest first."""
+        gone = [one for one, seen in self._watched.items() if seen.samples[-1].look < look]
+        for process in gone[: -(-len(gone) // 2)]:
+            del self._watched[process]
+
+
+class _Nvml(Protocol):
+    """What is used of the package nvidia-ml-py."""
+
+    NVMLError: type[Exception]
+
+    def nvmlInit(self) -> None: ...  # noqa: N802
+    def nvmlDeviceGetCount(self) -> int: ...  # noqa: N802
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> Any: ...  # noqa: N802, ANN401
+    def nvmlDeviceGetName(self, handle: Any) -> str: ...  # noqa: N802, ANN401
+    def nvmlDeviceGetUtilizationRates(self, handle: Any) -> Any: ...  # noqa: N802, ANN401
+    def nvmlDeviceGetMemoryInfo(self, handle: Any) -> Any: ...  # noqa: N802, ANN401
+
+
+class GpuWatch:
+    """The GPUs that NVIDIA's library tells of; none where there is no such library or no GPU."""
+
+    def __init__(self, clock: Callable[[], int], nvml: _Nvml | None = None) -> None:
+        self._clock = clock
+        self._nvml = nvml or _find_nvml()
+        self._gpus: dict[str, Any] = {}
+        self.samples: list[GpuSample] = []
+        if self._nvml is not None:
+            for index in range(self._nvml.nvmlDeviceGetCount()):
+                gpu = self._nvml.nvmlDeviceGetHandleByIndex(index)
+                self._gpus[f"{index}: {self._nvml.nvmlDeviceGetName(gpu)}"] = gpu
+
+    def look(self) -> None:
+        for name, gpu in self._gpus.items():
+            assert self._nvml is not None
+            memory = self._ask(self._nvml.nvmlDeviceGetMemoryInfo, gpu)
+            rates = self._ask(self._nvml.nvmlDeviceGetUtilizationRates, gpu)
+            self.samples.append(
+                GpuSample(
+                    at=self._clock(),
+                    gpu=name,
+                    busy=None if rates is None else rates.gpu / 100,
+                    memory=None if memory is None else int(memory.used),
+                    capacity=None if memory is None else int(memory.total),
+                )
+            )
+        if len(self.samples) > _MOST_SAMPLES:
+            del self.samples[1:-1:2]
+
+    def _ask(self, question: Callable[[Any], Any], gpu: Any) -> Any:  # noqa: ANN401
+        """What a GPU answers; None if it does not tell that, as some cards do not."""
+        assert self._nvml is not None
+        try:
+            return question(gpu)
+        except self._nvml.NVMLError:
+            return None
+
+
+def _find_nvml() -> _Nvml | None:
+    try:
+        import pynvml
+    except ModuleNotFoundError:
+        return None
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return None
+    return pynvml  # type: ignore[no-any-return]
+
+
+def _cpu(process: psutil.Process) -> int:
+    times = process.cpu_times()
+    return round((times.user + times.system) * 1e9)
+
+
+def _role(process: psutil.Process, own: psutil.Process) -> str:
+    if process == own:
+        return "main"
+    words = process.cmdline()
+    if any(word.endswith(_CONTROLLER) for word in words):
+        return "node"
+    return "worker" if "spawn_main" in " ".join(words) else "other"

@@ -1,0 +1,58 @@
+"""Reads a batch off its recording, and joins the recordings of a mode. Records nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridge.timing import PHASES
+
+from ..analysis import analyse, node_share
+from ..feeds import join_feeds
+from ..session import Distribution, Session, merge_sessions
+from ..usage import ProcessUse
+from .components import BATCH, measure_components
+from .ppo_loop import BatchFigures
+from .result import Batch
+
+__all__ = ["join_recordings", "read_batch"]
+
+
+def read_batch(session: Session, figures: BatchFigures) -> Batch:
+    """The batch that a session of one process has recorded, and of which it watched the bridge."""
+    (part,) = session.processes
+    (feed,) = part.feeds
+    times = {"/".join(one.path): one.covered / 1e9 for one in part.operations}
+    processes = analyse(session).machine.processes
+    choices = [one for one in feed.operations if one.name in ("choose", "play")]
+    return Batch(
+        wall=times[BATCH],
+        components=measure_components(times),
+        figures=figures,
+        python_cpu=_cpu(processes, "main"),
+        node_cpu=_cpu(processes, "node"),
+        node_busy=node_share(feed) if choices else None,
+        trips=sum(one.total["count"] for one in choices if one.total is not None),
+        phases={phase: sum(_total(one.parts[phase]) for one in choices) for phase in PHASES},
+    )
+
+
+def _cpu(processes: Sequence[ProcessUse], role: str) -> float | None:
+    """Seconds; None if it was too short to measure."""
+    used = [one.cpu for one in processes if one.role == role and one.cpu is not None]
+    return sum(used) / 1e9 if used else None
+
+
+def _total(distribution: Distribution) -> float:
+    return float(distribution["mean"] * distribution["count"]) / 1e9
+
+
+def join_recordings(sessions: Sequence[Session], settings: Mapping[str, Any]) -> Session:
+    """All batches as one session: each is a window, and what the bridge says is there once."""
+    whole = merge_sessions(sessions)
+    feeds = join_feeds([feed for part in whole.processes for feed in part.feeds])
+    parts = [msgspec.structs.replace(part, feeds=[]) for part in whole.processes]
+    parts[0] = msgspec.structs.replace(parts[0], feeds=feeds)
+    return msgspec.structs.replace(whole, settings=dict(settings), processes=parts)

@@ -1,0 +1,129 @@
+"""What ratios of neighbouring batches say of two modes: faster, slower, or within noise.
+
+It is faster or slower only if that is more than 3 % and an exact interval of the median, of 90 %,
+does not hold 1. That takes five batches, and then all on one side. Measures and shows nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .components import COMPONENTS, WHOLE
+from .result import Mode
+
+__all__ = [
+    "CONFIDENCE",
+    "LEAST_EFFECT",
+    "Compared",
+    "Judgement",
+    "Verdict",
+    "compare",
+    "did_the_same",
+    "judge",
+]
+
+CONFIDENCE = 0.90
+LEAST_EFFECT = 0.03
+
+
+class Verdict(StrEnum):
+    """Of the second mode beside the first."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    NOISE = "within noise"
+    TOO_FEW = "too few batches to tell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """How many times as fast, from neighbouring batches: the median, its spread, its interval."""
+
+    speed_up: float
+    lowest: float
+    highest: float
+    interval: tuple[float, float] | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Something in both modes: medians of all batches in seconds, and what to make of them.
+
+    There is no judgement of what takes no time.
+    """
+
+    before: float
+    after: float
+    judgement: Judgement | None
+
+
+def compare(before: Mode, after: Mode) -> dict[str, Compared]:
+    """The whole batch and every component in both modes, by their keys."""
+    return {
+        key: Compared(
+            before=statistics.median(before.times(key)),
+            after=statistics.median(after.times(key)),
+            judgement=judge(_ratios(before, after, key)),
+        )
+        for key in (WHOLE, *(component.key for component in COMPONENTS))
+    }
+
+
+def did_the_same(modes: Sequence[Mode]) -> bool:
+    """Whether the batches of all modes came to the same, so that only their time differs."""
+    return all(
+        len({batch.figures for batch in batches}) == 1
+        for batches in zip(*(mode.batches for mode in modes), strict=False)
+    )
+
+
+def judge(ratios: Sequence[float]) -> Judgement | None:
+    """What ratios of times say, the first mode's over the second's; None if there are none."""
+    if not ratios:
+        return None
+    median = statistics.median(ratios)
+    interval = _interval_of_median(ratios)
+    if interval is None:
+        verdict = Verdict.TOO_FEW
+    elif interval[0] > 1 and median > 1 + LEAST_EFFECT:
+        verdict = Verdict.FASTER
+    elif interval[1] < 1 and median < 1 / (1 + LEAST_EFFECT):
+        verdict = Verdict.SLOWER
+    else:
+        verdict = Verdict.NOISE
+    return Judgement(
+        speed_up=median,
+        lowest=min(ratios),
+        highest=max(ratios),
+        interval=interval,
+        verdict=verdict,
+    )
+
+
+def _ratios(before: Mode, after: Mode, key: str) -> list[float]:
+    """Of batches that were neighbours; what takes no time in one of them has no ratio."""
+    pairs = zip(_per_decision(before, key), _per_decision(after, key), strict=False)
+    return [first / second for first, second in pairs if first > 0 and second > 0]
+
+
+def _per_decision(mode: Mode, key: str) -> list[float]:
+    batches = zip(mode.times(key), mode.batches, strict=True)
+    return [time / batch.figures.decisions for time, batch in batches]
+
+
+def _interval_of_median(values: Sequence[float]) -> tuple[float, float] | None:
+    """Between which of the values the true median lies, whatever they are spread like.
+
+    None if not even the lowest and the highest are far enough apart for that.
+    """
+    count, ordered = len(values), sorted(values)
+    left_out, below = 0, 0
+    while 2 * (below + math.comb(count, left_out)) <= (1 - CONFIDENCE) * 2**count:
+        below += math.comb(count, left_out)
+        left_out += 1
+    return (ordered[left_out - 1], ordered[-left_out]) if left_out else None

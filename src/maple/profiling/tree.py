@@ -1,0 +1,460 @@
+"""Adds up calls into a tree of operations: how often, how long, how much of it by themselves.
+
+Calls are folded in by windows of time, thousands at once. What a window adds is exact, also of
+calls that are still under way at its end, so that it does not matter where windows end.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bridge.histogram import Histogram
+
+from .calls import Call, Lane
+from .intervals import Intervals, Times, added_lengths, most_at_once, simplify, union
+
+__all__ = ["TOO_MANY", "Capacity", "Ended", "Growth", "Node", "Track", "Tree"]
+
+TOO_MANY = "(too many)"
+"""Stands for operations and threads that come when there are very many of other names already."""
+
+_COLUMNS = 5  # of a row: node, family, start, end, and until when it explains its parent
+_FLUSH = 65_536
+_INTERVALS_KEPT = 512
+_MOST_NODES = 1000
+_MOST_LEVELS = 64
+_MOST_TRACKS = 100
+_LONGEST = 400 * 86_400 * 1_000_000_000  # more than a year
+_STRETCH = 1_000_000_000
+_MOST_STRETCHES = 64
+_MISSING = contextvars.Token.MISSING
+_NO_FAMILY = 0
+_NO_ROWS = np.empty((0, _COLUMNS), np.int64)
+_NEVER = np.iinfo(np.int64).max
+
+
+class Track:
+    """Threads of the same name: what they began outside of any call, and all that is below it."""
+
+    def __init__(self, thread: str, before: int) -> None:
+        self.thread = thread
+        self.children: dict[str, Node] = {}
+        self.capacity = Capacity(before)
+
+
+class Capacity:
+    """How much time the levels of a track could have used: nanoseconds × calls at once.
+
+    In a stretch of a second or so, a level could use as many calls at once as there were at the
+    most; as many as the level above it, or as there were threads, if those were more; and one at
+    least. Tasks that ran beside each other for a moment do not make the rest of a run look idle.
+    """
+
+    def __init__(self, before: int) -> None:
+        """Made when so many nanoseconds are over already."""
+        self._levels = [before]
+        self._threads = 1
+        self._peaks: dict[int, int] = {}
+
+    def note_threads(self, count: int) -> None:
+        """There are so many threads, in the stretch that is not over."""
+        self._threads = max(self._threads, count)
+
+    def note(self, depth: int, peak: int) -> None:
+        """So many calls of a depth were under way at once, in the stretch that is not over."""
+        self._peaks[depth] = max(self._peaks.get(depth, 0), peak)
+
+    def end_stretch(self, length: int) -> None:
+        self._levels = self.levels(length)
+        self._threads = 1
+        self._peaks.clear()
+
+    def levels(self, length: int) -> list[int]:
+        """By depth, what could be used until now, which is so long after the last stretch."""
+        levels = []
+        at_once = self._threads
+        for depth in range(max(len(self._levels), *(depth + 1 for depth in self._peaks), 1)):
+            at_once = max(at_once, self._peaks.get(depth, 0))
+            # A level that is new had what the one above it had.
+            before = self._levels[min(depth, len(self._levels) - 1)]
+            levels.append(before + at_once * length)
+        return levels
+
+
+class Growth(NamedTuple):
+    """How far memory rose in calls that looked at it: how many, all together, the most; bytes."""
+
+    calls: int = 0
+    total: int = 0
+    peak: int = 0
+
+
+class Node:
+    """An operation where it stands in the tree, and what its calls add up to, in nanoseconds."""
+
+    __slots__ = (
+        "busy",
+        "calls",
+        "children",
+        "covered",
+        "depth",
+        "ended",
+        "growths",
+        "histogram",
+        "intervals",
+        "level",
+        "number",
+        "operation",
+        "own",
+        "parent",
+        "path",
+        "track",
+    )
+
+    def __init__(self, number: int, level: int, operation: str, above: Track | Node) -> None:
+        self.number = number
+        self.level = level
+        self.operation = operation
+        self.track: Track = above if isinstance(above, Track) else above.track
+        self.parent = above if isinstance(above, Node) else None
+        self.path: tuple[str, ...] = (*(self.parent.path if self.parent else ()), operation)
+        self.depth = len(self.path) - 1
+        self.children: dict[str, Node] = {}
+        self.clear()
+
+    def __repr__(self) -> str:
+        return f"<Node: {'/'.join(self.path)}, {self.calls} calls>"
+
+    def clear(self) -> None:
+        self.calls = 0
+        """That have ended."""
+        self.ended = 0
+        """How long those took together."""
+        self.busy = 0
+        """Of all calls together, those under way included."""
+        self.own = 0
+        """Of all calls together, while no child of theirs was under way."""
+        self.covered = 0
+        """While at least one call was under way."""
+        self.histogram = Histogram(longest=_LONGEST)
+        """How long each of them took."""
+        self.intervals: Intervals = np.empty((0, 2), np.int64)
+        """When calls were under way; roughly, where there are too many to remember."""
+        self.growths: dict[str, Growth] = {}
+
+
+class Ended(NamedTuple):
+    """Calls that have ended: their thread, the numbers of their nodes, and when they were."""
+
+    thread: str
+    nodes: Times
+    starts: Times
+    ends: Times
+
+
+class Tree:
+    """All calls of a process since it was last cleared."""
+
+    def __init__(self, since: int) -> None:
+        self.since = since
+        """Up to when all is accounted for."""
+        self.nodes: list[Node] = []
+        self.tracks: dict[str, Track] = {}
+        self._stretch, self._stretches = since, 0
+        """When the stretch began that is not over, and how long those before were."""
+        self._levels: dict[tuple[str, int], int] = {}
+        self._durations: list[tuple[Times, ...]] = []
+        self._intervals: list[tuple[Times, ...]] = []
+        self._put_aside = 0
+
+    def __repr__(self) -> str:
+        return f"<Tree: {len(self.nodes)} nodes>"
+
+    def clear(self, since: int, under_way: Iterable[Node]) -> None:
+        """Forgets all but the places of what is under way, which counts from here on."""
+        self.since = since
+        self._stretch, self._stretches = since, 0
+        kept: dict[Node, None] = {}
+        for node in under_way:
+            above: Node | None = node
+            while above is not None:
+                kept[above] = None
+                above = above.parent
+        self.nodes = sorted(kept, key=lambda node: node.number)
+        for number, node in enumerate(self.nodes):
+            node.clear()
+            node.number = number
+            node.children = {name: child for name, child in node.children.items() if child in kept}
+        self.tracks = {node.track.thread: node.track for node in self.nodes}
+        for track in self.tracks.values():
+            track.capacity = Capacity(0)
+            track.children = {n: child for n, child in track.children.items() if child in kept}
+        self._durations.clear()
+        self._intervals.clear()
+        self._put_aside = 0
+
+    @property
+    def elapsed(self) -> int:
+        """For how long there was no pause."""
+        return self._stretches + self.since - self._stretch
+
+    def resume(self, now: int) -> None:
+        """Goes on after a pause, which began when calls were last folded."""
+        self._end_stretch(self.since)
+        self.since = self._stretch = now
+
+    def capacities(self, track: Track) -> list[int]:
+        """By level, what a track could have used: nanoseconds × calls at once."""
+        return track.capacity.levels(self.since - self._stretch)
+
+    # Placing calls
+
+    def place(self, lane: Lane, *, force: bool = False) -> int:
+        """Gives calls a place in the tree, and puts those aside that have ended, in few numbers.
+
+        Those under way stay where they are, and so do those whose parent has no place yet, unless
+        they are forced to do without it. Returns how many of these there are.
+        """
+        rows = lane.rows
+        track = self._track(lane.thread)
+        kept: list[Call] = []
+        count = len(lane)
+        waiting = 0
+        for call in lane[:count]:
+            node = call.node
+            if node is None:
+                above: Track | Node | None
+                around = call.before.old_value  # type: ignore[union-attr]
+                if around is _MISSING:
+                    parent, above = None, track
+                else:
+                    parent = call.parent_at(call.start) if 0 < around.end < call.start else around
+                    if force and parent is not None and parent.node is None:
+                        # An interrupt kept the parent from beginning: it will never have a place.
+                        parent = parent.placed_parent()
+                    above = track if parent is None else parent.node
+                    if above is None:
+                        waiting += 1
+                        kept.append(call)
+                        continue
+                try:
+                    node = above.children[call.operation]
+                except KeyError:
+                    node = self._grow(call.operation, above)
+                call.node = node
+                call.above = None if node.parent is None else parent
+            if end := call.end:
+                parent = call.above
+                if parent is None:
+                    rows += (node.number, _NO_FAMILY, call.start, end, end)
+                else:
+                    # A child that outlives its parent explains nothing after that.
+                    bound = parent.end if 0 < parent.end < end else end
+                    rows += (node.number, id(parent), call.start, end, bound)
+                # Else whoever began in its context would keep all calls before it, one by one.
+                call.before = None
+            else:
+                kept.append(call)
+        # Its thread may have begun others meanwhile.
+        lane[:count] = kept
+        lane.limit = max(lane.LIMIT, 2 * len(kept))
+        return waiting
+
+    def _track(self, thread: str) -> Track:
+        track = self.tracks.get(thread)
+        if track is None:
+            if len(self.tracks) >= _MOST_TRACKS and thread != TOO_MANY:
+                return self._track(TOO_MANY)
+            track = self.tracks[thread] = Track(thread, self._stretches)
+        return track
+
+    def _grow(self, operation: str, above: Track | Node) -> Node:
+        track, depth = (above, 0) if isinstance(above, Track) else (above.track, above.depth + 1)
+        is_in_it = isinstance(above, Node) and above.operation == TOO_MANY
+        if is_in_it or len(self.nodes) >= _MOST_NODES or depth >= _MOST_LEVELS:
+            # Names that are made up for every call would take all the memory there is.
+            above, depth, operation = track, 0, TOO_MANY
+            if operation in above.children:
+                return above.children[operation]
+        level = self._levels.setdefault((track.thread, depth), len(self._levels))
+        node = above.children[operation] = Node(len(self.nodes), level, operation, above)
+        self.nodes.append(node)
+        return node
+
+    # Adding up
+
+    def fold(self, lanes: Sequence[Lane], until: int) -> list[Ended]:
+        """Adds what happened from `since` until then, and returns the calls that have ended."""
+        since, self.since = self.since, until
+        taken = [_take(lane) for lane in lanes]
+        columns = np.concatenate((_NO_ROWS, *taken)).T.copy()
+        if (np.diff(columns[2]) < 0).any():
+            # From here on all is in the order in which calls began.
+            columns = columns[:, np.argsort(columns[2], kind="stable")]
+        nodes, families, starts, ends, bounds = columns
+        has_ended = ends <= until
+        lows = np.clip(starts, since, until)
+        highs = np.maximum(np.minimum(ends, until), lows)
+        if len(nodes):
+            self._add_times(nodes, lows, highs)
+            self._explain(nodes, families, lows, np.maximum(np.minimum(highs, bounds), lows))
+            self._end(nodes[has_ended], (ends - starts)[has_ended])
+        self._divide(nodes, lows, highs, since, Counter(lane.thread for lane in lanes))
+        for lane, rows in zip(lanes, taken, strict=True):
+            # What has ended since `until` is for the next window.
+            late = rows[(rows[:, 3] > until) & (rows[:, 3] < _NEVER)]
+            lane.rows += late.ravel().tolist()
+            self._note_growths(lane)
+        self._put_aside += len(nodes)
+        if self._put_aside >= _FLUSH:
+            self.flush()
+        return [
+            Ended(lane.thread, *rows[rows[:, 3] <= until][:, (0, 2, 3)].T)
+            for lane, rows in zip(lanes, taken, strict=True)
+        ]
+
+    def flush(self) -> None:
+        """Brings histograms and intervals up to date, for which folding puts things aside."""
+        for number, (durations,) in _by_node(self._durations):
+            self.nodes[number].histogram.record(durations)
+        for number, bounds in _by_node(self._intervals):
+            node = self.nodes[number]
+            new = np.concatenate((node.intervals, np.stack(bounds, axis=1)))
+            node.intervals = simplify(union(new), _INTERVALS_KEPT)
+        self._durations.clear()
+        self._intervals.clear()
+        self._put_aside = 0
+
+    def _add_times(self, nodes: Times, lows: Times, highs: Times) -> None:
+        order = _grouped(nodes)
+        numbers, lows, highs = nodes[order], lows[order], highs[order]
+        busy = _sums(numbers, highs - lows)
+        covered = _sums(numbers, added_lengths(numbers, lows, highs))
+        for node, time, cover in zip(self.nodes, busy, covered, strict=False):
+            node.busy += time
+            node.own += time
+            node.covered += cover
+        self._intervals.append((numbers, lows, highs))
+
+    def _explain(self, nodes: Times, families: Times, lows: Times, highs: Times) -> None:
+        """Takes from what calls did by themselves the time when children were under way."""
+        is_child = families != _NO_FAMILY
+        if not is_child.any():
+            return
+        above = np.array([-1 if n.parent is None else n.parent.number for n in self.nodes])
+        parents, lows, highs = above[nodes[is_child]], lows[is_child], highs[is_child]
+        order = _grouped(parents)
+        added = added_lengths(parents[order], lows[order], highs[order])
+        if (added < (highs - lows)[order]).any():
+            # Children overlap: of the same parent, or of several at once. Two parents may have had
+            # the same address one after the other, which harms nothing since they did not overlap.
+            families = families[is_child]
+            order = np.lexsort((families, parents))
+            changes = np.diff(parents[order]).astype(bool) | np.diff(families[order]).astype(bool)
+            groups = np.concatenate(([0], np.cumsum(changes)))
+            added = added_lengths(groups, lows[order], highs[order])
+        for node, time in zip(self.nodes, _sums(parents[order], added), strict=False):
+            node.own -= time
+
+    def _divide(
+        self, nodes: Times, lows: Times, highs: Times, since: int, threads: Mapping[str, int]
+    ) -> None:
+        """Notes how many calls there were at once, stretch by stretch if the window is long."""
+        until = self.since
+        parts = min(_MOST_STRETCHES, max(1, (until - since) // _STRETCH))
+        bounds = [since + (until - since) * part // parts for part in range(parts + 1)]
+        for low, high in itertools.pairwise(bounds):
+            for thread, count in threads.items():
+                self._track(thread).capacity.note_threads(count)
+            inside = (lows < high) & (highs > low) if parts > 1 else slice(None)
+            if len(nodes[inside]):
+                here, there = np.maximum(lows[inside], low), np.minimum(highs[inside], high)
+                self._note_peaks(nodes[inside], here, there)
+            if high - self._stretch >= _STRETCH:
+                self._end_stretch(high)
+
+    def _note_peaks(self, nodes: Times, lows: Times, highs: Times) -> None:
+        levels = np.array([node.level for node in self.nodes])[nodes]
+        order = _grouped(levels)
+        grouped, lows, highs = levels[order], lows[order], highs[order]
+        is_beside = added_lengths(grouped, lows, highs) < highs - lows
+        present, beside = np.bincount(grouped), np.bincount(grouped[is_beside])
+        for (thread, depth), level in self._levels.items():
+            if level >= len(present) or not present[level]:
+                continue
+            peak = 1
+            if level < len(beside) and beside[level]:
+                own = grouped == level
+                peak = most_at_once(lows[own], highs[own])
+            self.tracks[thread].capacity.note(depth, peak)
+
+    def _end_stretch(self, until: int) -> None:
+        length = until - self._stretch
+        for track in self.tracks.values():
+            track.capacity.end_stretch(length)
+        self._stretch, self._stretches = until, self._stretches + length
+
+    def _end(self, nodes: Times, durations: Times) -> None:
+        counts = np.bincount(nodes).tolist()
+        for node, count, time in zip(self.nodes, counts, _sums(nodes, durations), strict=False):
+            node.calls += count
+            node.ended += time
+        self._durations.append((nodes, durations))
+
+    def _note_growths(self, lane: Lane) -> None:
+        placed = [call for call in lane.measured[:] if call.node is not None]
+        for call in placed:
+            assert call.node is not None
+            for gauge, growth in call.growth.items():
+                before = call.node.growths.get(gauge, Growth())
+                call.node.growths[gauge] = Growth(
+                    before.calls + 1, before.total + growth, max(before.peak, growth)
+                )
+            lane.measured.remove(call)
+
+
+def _take(lane: Lane) -> Times:
+    """The rows of a lane, and those of calls under way, which end never."""
+    count = len(lane.rows)
+    rows = np.fromiter(lane.rows, np.int64, count).reshape(-1, _COLUMNS)
+    del lane.rows[:count]
+    under_way = []
+    for call in lane[:]:
+        if call.node is not None:
+            parent = call.above
+            family, bound = (id(parent), parent.end) if parent else (_NO_FAMILY, _NEVER)
+            under_way.append((call.node.number, family, call.start, _NEVER, bound or _NEVER))
+    return np.concatenate((rows, np.array(under_way, np.int64).reshape(-1, _COLUMNS)))
+
+
+def _grouped(groups: Times) -> Times:
+    """An order in which groups stand together, each as it stands."""
+    # Numbers of sixteen bits are sorted by their digits, in a tenth of the time.
+    small = groups.astype(np.uint16) if groups.max() < 1 << 16 else groups
+    return np.argsort(small, kind="stable")
+
+
+def _sums(groups: Times, lengths: Times) -> list[int]:
+    """The sum of each group, by its number."""
+    # A window is far shorter than what a float counts exactly.
+    sums: list[int] = np.bincount(groups, lengths).astype(np.int64).tolist()
+    return sums
+
+
+def _by_node(put_aside: list[tuple[Times, ...]]) -> Iterator[tuple[int, tuple[Times, ...]]]:
+    """The columns of each node, of several whose first is the number of the node."""
+    if not any(len(columns[0]) for columns in put_aside):
+        return
+    numbers, *columns = (np.concatenate(parts) for parts in zip(*put_aside, strict=True))
+    order = _grouped(numbers)
+    columns = [column[order] for column in columns]
+    bounds = np.concatenate(([0], np.cumsum(np.bincount(numbers)))).tolist()
+    for number, (low, high) in enumerate(itertools.pairwise(bounds)):
+        if low < high:
+            yield number, tuple(column[low:high] for column in columns)

@@ -1,0 +1,169 @@
+"""What processes and GPUs have used, from samples of them. Pure, and takes no samples itself."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .intervals import Intervals, length, union
+from .session import GpuSample, Sample, Usage
+
+__all__ = ["GpuUse", "MachineUse", "Moment", "ProcessUse", "measure_gpus", "measure_machine"]
+
+_TICK = 10_000_000  # nanoseconds: the steps in which the system counts the CPU time of others
+_FINE = 1000
+_MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessUse:
+    """One process while it was watched: CPU nanoseconds, share of the machine, bytes.
+
+    None is what one look alone cannot tell.
+    """
+
+    pid: int
+    role: str
+    watched: int
+    cpu: int | None
+    cpu_share: float | None
+    rss_first: int
+    rss_peak: int
+    rss_last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineUse:
+    """All processes of ours, and what they used together. None is what was not measured."""
+
+    cores: int
+    processes: tuple[ProcessUse, ...]
+    cpu_share: float | None
+    rss_peak: int | None
+    timeline: tuple[Moment, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """A look: bytes by role, and the CPU cores in use since the look before, if there was one."""
+
+    at: int
+    cores: dict[str, float]
+    rss: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuUse:
+    """One GPU: how busy it was on average, from 0 to 1, and the most memory that was in use."""
+
+    name: str
+    busy: float | None
+    memory_peak: int | None
+    capacity: int | None
+
+
+def measure_machine(
+    usages: Sequence[Usage], cores: int, windows: Intervals, rss_peak: int | None = None
+) -> MachineUse:
+    """What was used while the profiler was on, which is in these windows.
+
+    `rss_peak` is the most memory of all together that anybody saw, also at looks that were dropped.
+    """
+    processes = tuple(_process(usage, cores, windows) for usage in usages if usage.samples)
+    timeline = _timeline(usages, windows)
+    known = [process.cpu for process in processes if process.cpu is not None]
+    watched = _watched(usages, windows)
+    peaks = [sum(moment.rss.values()) for moment in timeline]
+    if rss_peak is not None:
+        peaks.append(rss_peak)
+    return MachineUse(
+        cores=cores,
+        processes=processes,
+        cpu_share=sum(known) / (watched * cores) if known and watched else None,
+        rss_peak=max(peaks, default=None),
+        timeline=timeline,
+    )
+
+
+def _watched(usages: Sequence[Usage], windows: Intervals) -> int:
+    """For how long at least one process was looked at."""
+    pairs = [
+        (before.at, now.at)
+        for usage in usages
+        for before, now in itertools.pairwise(usage.samples)
+        if _is_within(before, now, windows)
+    ]
+    return length(union(np.array(pairs, np.int64).reshape(-1, 2)))
+
+
+def measure_gpus(samples: Sequence[GpuSample]) -> tuple[GpuUse, ...]:
+    names = dict.fromkeys(sample.gpu for sample in samples)
+    return tuple(_gpu(name, [one for one in samples if one.gpu == name]) for name in names)
+
+
+def _gpu(name: str, samples: Sequence[GpuSample]) -> GpuUse:
+    busy = [sample.busy for sample in samples if sample.busy is not None]
+    return GpuUse(
+        name=name,
+        busy=sum(busy) / len(busy) if busy else None,
+        memory_peak=max((s.memory for s in samples if s.memory is not None), default=None),
+        capacity=max((s.capacity for s in samples if s.capacity is not None), default=None),
+    )
+
+
+def _process(usage: Usage, cores: int, windows: Intervals) -> ProcessUse:
+    pairs = [
+        (before, now)
+        for before, now in itertools.pairwise(usage.samples)
+        if _is_within(before, now, windows)
+    ]
+    watched = sum(now.at - before.at for before, now in pairs)
+    cpu: int | None = sum(now.cpu - before.cpu for before, now in pairs)
+    if not cpu and watched < _FINE * _TICK:
+        # Less than a step of the system's clock, but nobody knows how much.
+        cpu = None
+    return ProcessUse(
+        pid=usage.pid,
+        role=usage.role,
+        watched=watched,
+        cpu=cpu,
+        cpu_share=None if cpu is None else cpu / (watched * cores),
+        rss_first=usage.samples[0].rss,
+        rss_peak=usage.rss_peak,
+        rss_last=usage.samples[-1].rss,
+    )
+
+
+def _is_within(before: Sample, now: Sample, windows: Intervals) -> bool:
+    """Whether the profiler was on between two looks, of which the last comes after it was."""
+    middle = (before.at + now.at) // 2
+    return bool(((windows[:, 0] <= middle) & (middle <= windows[:, 1])).any())
+
+
+def _timeline(usages: Sequence[Usage], windows: Intervals) -> tuple[Moment, ...]:
+    """Who was there at a look and the one before has a CPU time in between."""
+    # Of a long run some looks were dropped, but for the first and last of each process: main
+    # processes, which were there all the time, have those that others have too.
+    main = [usage for usage in usages if usage.role == _MAIN] or usages
+    looks = sorted({sample.look for usage in main for sample in usage.samples})
+    seen = [(usage.role, {sample.look: sample for sample in usage.samples}) for usage in usages]
+    moments = []
+    for before, look in zip((None, *looks), looks, strict=False):
+        cores: dict[str, float] = {}
+        rss: dict[str, int] = {}
+        at = 0
+        for role, samples in seen:
+            now = samples.get(look)
+            if now is None:
+                continue
+            at = max(at, now.at)
+            rss[role] = rss.get(role, 0) + now.rss
+            last = None if before is None else samples.get(before)
+            if last is not None and now.at > last.at and _is_within(last, now, windows):
+                used = (now.cpu - last.cpu) / (now.at - last.at)
+                cores[role] = cores.get(role, 0.0) + used
+        moments.append(Moment(at=at, cores=cores, rss=rss))
+    return tuple(moments)

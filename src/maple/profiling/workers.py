@@ -1,0 +1,120 @@
+"""Worker processes that record on their own, and how that comes back to the one that started them.
+
+A worker writes its part to a folder from time to time and when it ends, so that little is lost of
+one that is killed. Nothing else is shared: it works with any way to start a process.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .config import ProfilingConfig
+from .session import Session, load_session, merge_sessions
+from .ticker import Ticker
+
+if TYPE_CHECKING:
+    from .profiler import Profiler
+
+__all__ = ["WorkerParts", "WorkerProfiling"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerProfiling:
+    """Handed to a worker process, which records as long as it is inside of `record`.
+
+    >>> def work(profiling: WorkerProfiling) -> None:
+    ...     with profiling.record("worker"):
+    ...         ...
+    """
+
+    folder: Path
+    config: ProfilingConfig
+
+    @contextmanager
+    def record(self, role: str = "worker") -> Iterator[None]:
+        """Turns this process's profiler on, and writes down what it recorded."""
+        from . import get_profiler
+
+        profiler = get_profiler()
+        profiler.configure(self.config, role=role)
+        profiler.enable(system=False)
+        part = _Part(self.folder, profiler)
+        ticker = Ticker(self.config.part_interval, part.write, "profiling-part")
+        try:
+            yield
+        finally:
+            ticker.stop()
+            profiler.disable()
+            part.write(fresh=True)
+
+
+class _Part:
+    """What a worker writes, and writes again. After a reset of the session it begins anew."""
+
+    def __init__(self, folder: Path, profiler: Profiler) -> None:
+        self._folder = folder
+        self._profiler = profiler
+        self._name = f"{os.getpid()}-{time.monotonic_ns()}.json"
+        self._resets = _resets(folder)
+
+    def write(self, *, fresh: bool = False) -> None:
+        resets = _resets(self._folder)
+        if resets is None:
+            # Whoever wanted it is gone.
+            return
+        if resets != self._resets:
+            self._profiler.reset()
+            self._resets = resets
+        session = self._profiler.own_session(self._profiler.role, fresh=fresh)
+        session.save(self._folder / str(resets) / self._name)
+
+
+class WorkerParts:
+    """What workers have written since the last reset; it goes when nobody holds this any more."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+
+    def invitation(self, config: ProfilingConfig) -> WorkerProfiling:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="maple-profiling-"))
+            (self._folder / "0").mkdir()
+            weakref.finalize(self, _remove, self._folder, os.getpid())
+        return WorkerProfiling(self._folder, config)
+
+    def clear(self) -> None:
+        """Lets workers begin anew, the next time that they write."""
+        if self._folder is not None:
+            resets = _resets(self._folder) or 0
+            (self._folder / str(resets + 1)).mkdir()
+            shutil.rmtree(self._folder / str(resets), ignore_errors=True)
+
+    def join(self, own: Session) -> Session:
+        """A session and all parts of it."""
+        if self._folder is None:
+            return own
+        files = sorted((self._folder / str(_resets(self._folder))).glob("*.json"))
+        return merge_sessions([own, *(load_session(file) for file in files)])
+
+
+def _resets(folder: Path) -> int | None:
+    """How often the session was reset; None if the folder is gone."""
+    try:
+        return max((int(one.name) for one in folder.iterdir() if one.name.isdigit()), default=None)
+    except OSError:
+        return None
+
+
+def _remove(folder: Path, process: int) -> None:
+    # A forked child forgets the profiler of its parent too, but the folder is the parent's.
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)

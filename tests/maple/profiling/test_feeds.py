@@ -1,0 +1,121 @@
+"""What the bridge has timed itself: real battles, and nothing timed twice."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+import torch
+
+from bridge import BridgeConfig, ControllerRegistry, InferenceQueue
+from bridge.timing import PHASES
+from bridge.workload import Workload, play_battles
+from maple.env import VectorEnv
+from maple.profiling import Profiler, get_profiler
+from maple.profiling.analysis import analyse, node_share
+from maple.profiling.battles import battle_figures
+from maple.profiling.findings import find
+from maple.profiling.renderers.text import render_analysis
+from tests.maple.profiling.stage import row
+
+COLD = BridgeConfig(warmup_battles=0)
+
+
+def policy(features: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+    return torch.zeros((len(features), 10))
+
+
+@pytest.mark.timeout(120)
+def test_an_environment_brings_its_round_trips_its_queue_and_its_battles() -> None:
+    profiler = get_profiler()
+    with VectorEnv("gen1randombattle", 4, opponent=policy, pool=1, seed=5, bridge=COLD) as env:
+        env.reset()  # Before anybody looks: this must not count.
+        before = env.stats()["counters"]["decisions"]
+        profiler.enable()
+        try:
+            with profiler.watch(env):
+                observation, _ = env.reset()
+                ended = steps = 0
+                while ended < 40:
+                    mask = observation["action_mask"]
+                    observation, _, terminated, *_ = env.step(np.argmax(mask, axis=1))
+                    ended += int(terminated.sum())
+                    steps += 1
+            profiler.disable()
+            counted = env.stats()["counters"]["decisions"] - before
+            session = profiler.session("test")
+        finally:
+            profiler.disable()
+            profiler.reset()
+    analysis = analyse(session)
+    ipc, queue = analysis.fed
+    assert (ipc.name, queue.name) == ("IPC", "inference queue")
+    trips = [one for one in ipc.rows if one.depth == 0]
+    for trip in trips:
+        parts = ipc.children(trip)
+        assert {part.name for part in parts} == {f"ipc_{phase}" for phase in PHASES}
+        assert {part.calls for part in parts} == {trip.calls}
+        # The phases are the whole of a trip.
+        assert sum(part.busy for part in parts) == pytest.approx(trip.busy, rel=0.05)
+    assert sum(one.share for one in trips) <= 1
+    assert {one.category for one in ipc.rows} == {"IPC"}
+    assert {one.name for one in queue.rows} == {
+        "inference_queue_wait",
+        "inference_batch_build",
+        "inference_forward",
+    }
+    assert {one.category for one in queue.rows} == {"Inference"}
+    assert sum(one.share for one in queue.rows) <= 1
+    assert ipc.feed is not None
+    assert 0 < (node_share(ipc.feed) or 0) <= 1
+    figures = {figure.name: figure.value for figure in battle_figures(analysis)}
+    assert figures["decisions"] == counted
+    assert figures["battles"] == ended
+    assert figures["turns a battle"] > 1
+    assert figures["Node starts"] == 0
+    assert 0 < figures["batch size"] <= 4
+    # What was timed call by call is there besides, below what the user named.
+    waiting = row(analysis, "env_step/env_wait")
+    assert (waiting.calls > 0, waiting.category) == (True, "Waiting")
+    assert row(analysis, "env_step/env_observation").calls == steps
+    assert row(analysis, "env_reset").calls == 1
+    text = render_analysis(analysis, find(analysis))
+    assert "IPC lines to Node a turn" in text
+    assert any(stage.name == "Node" for stage in find(analysis).stages)
+
+
+async def test_a_registry_and_a_queue_can_be_watched_by_themselves(
+    settings: BridgeConfig,
+) -> None:
+    profiler = Profiler()
+    profiler.enable(system=False)
+    async with (
+        InferenceQueue(lambda rows: rows) as queue,
+        ControllerRegistry(settings) as registry,
+    ):
+        with profiler.watch(registry, "pool"), profiler.watch(queue, "queue"):
+            await asyncio.gather(*(queue.submit(np.zeros(3)) for _ in range(6)))
+            await play_battles(registry, Workload(2, 2, "gen1randombattle", 0))
+    session = profiler.session("test")
+    feeds = {feed.kind: feed for feed in session.processes[0].feeds}
+    ipc, inference = feeds["ipc"], feeds["inference"]
+    assert (ipc.kind, ipc.name, ipc.workers) == ("ipc", "pool", 1)
+    assert ipc.counts["battles_ended"] == 2
+    assert (inference.kind, inference.counts["rows"]) == ("inference", 6)
+    assert inference.sizes["batch_size"]["max"] <= 6
+
+
+async def test_what_is_watched_counts_from_a_reset_on_and_is_left_out_before_it_did_anything(
+    settings: BridgeConfig,
+) -> None:
+    profiler = Profiler()
+    profiler.enable(system=False)
+    async with InferenceQueue(lambda rows: rows) as queue:
+        with profiler.watch(queue):
+            await queue.submit(np.zeros(3))
+            profiler.reset()
+            assert analyse(profiler.session("test")).fed == ()
+            await queue.submit(np.zeros(3))
+            [feed] = profiler.session("test").processes[0].feeds
+    assert feed.counts["rows"] == 1

@@ -1,0 +1,187 @@
+"""What to do about it: scores, stages, the most that could be gained, and what to try."""
+
+from __future__ import annotations
+
+import contextvars
+import math
+from functools import partial
+from typing import Any
+
+import pytest
+
+from maple.profiling import NothingRecorded, Profiler
+from maple.profiling.analysis import Analysis, only
+from maple.profiling.findings import Findings, find
+from tests.maple.profiling.sessions import Rising
+from tests.maple.profiling.stage import SECOND, Actor, FakeClock, recorded
+
+MB = 1_000_000
+
+
+def analysis_of(*calls: tuple[str, float, int], **gauges: Any) -> Analysis:
+    """A run of ten seconds with calls (name, seconds each, how many), one after the other."""
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    profiler._gauges = gauges
+    for name, seconds, times in calls:
+        for _ in range(times):
+            with profiler.profile(name, track_memory=bool(gauges)):
+                clock.go(seconds)
+    clock.now = 10 * SECOND
+    return recorded(profiler)
+
+
+def severities(findings: Findings) -> list[tuple[str, str]]:
+    return [(found.severity, found.operation) for found in findings.recommendations]
+
+
+def test_a_score_weighs_time_calls_and_memory_as_promised() -> None:
+    """Half of the time, 50 ms a call, 50 MB, 200 MB of GPU: 20 + 15 + 7.5 + 15."""
+    analysis = analysis_of(("env_step", 0.05, 100), memory=Rising(50 * MB), gpu=Rising(200 * MB))
+    [found] = find(analysis).bottlenecks
+    assert found.share == pytest.approx(0.5)
+    assert found.per_call == pytest.approx(0.05 * SECOND)
+    assert (found.memory, found.gpu) == (50 * MB, 200 * MB)
+    assert found.score == pytest.approx(57.5)
+
+
+def test_what_was_not_measured_adds_nothing_to_a_score() -> None:
+    [found] = find(analysis_of(("env_step", 0.05, 100))).bottlenecks
+    assert (found.memory, found.gpu) == (None, None)
+    assert found.score == pytest.approx(35)
+
+
+def test_bottlenecks_come_by_their_score_and_count_own_time_alone() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    for _ in range(100):
+        with profiler.profile("training_batch"):
+            clock.go(0.001)
+            with profiler.profile("env_step"):
+                clock.go(0.09)
+    found = find(recorded(profiler))
+    assert [one.name for one in found.bottlenecks] == ["env_step", "training_batch"]
+    assert found.bottlenecks[1].share == pytest.approx(0.001 / 0.091)
+    # The batch as a whole takes all of the time, but it is not what stands in the way.
+    assert severities(found) == [("CRITICAL", "env_step")]
+
+
+@pytest.mark.parametrize(
+    ("call", "gauges", "expected"),
+    [
+        (("env_step", 0.001, 3100), {}, ["CRITICAL"]),
+        (("env_step", 0.001, 2900), {}, []),
+        (("log_write", 0.101, 1), {}, ["SLOW"]),
+        (("log_write", 0.099, 1), {}, []),
+        (("env_reset", 0.001, 1), {"memory": Rising(101 * MB)}, ["MEMORY"]),
+        (("env_reset", 0.001, 1), {"memory": Rising(99 * MB)}, []),
+        (("loss_calculation", 0.001, 1), {"gpu": Rising(101 * MB)}, ["GPU MEMORY"]),
+        (("backward", 4.0, 1), {"memory": Rising(200 * MB)}, ["CRITICAL", "SLOW", "MEMORY"]),
+    ],
+)
+def test_what_exceeds_a_limit_is_called_by_its_name_and_has_advice(
+    call: tuple[str, float, int], gauges: dict[str, Rising], expected: list[str]
+) -> None:
+    found = find(analysis_of(call, **gauges)).recommendations
+    assert [one.severity for one in found] == expected
+    assert all(len(one.advice) > 20 and "\n" not in one.advice for one in found)
+
+
+def test_every_category_has_advice_of_its_own() -> None:
+    names = ("env_step", "env_wait", "agent_action_selection", "backward", "log_write", "mystery")
+    advice = {find(analysis_of((name, 4.0, 1))).recommendations[0].advice for name in names}
+    assert len(advice) == len(names)
+
+
+def test_the_most_that_removing_a_stage_can_gain_is_what_amdahl_says() -> None:
+    stages = {
+        stage.name: stage
+        for stage in find(analysis_of(("env_step", 5.0, 1), ("backward", 2.0, 1))).stages
+    }
+    assert stages["env_step"].utilisation == pytest.approx(0.5)
+    assert stages["env_step"].gain == pytest.approx(2.0)
+    assert stages["backward"].gain == pytest.approx(10 / 8)
+
+
+def test_nothing_would_be_left_of_a_run_without_its_only_stage() -> None:
+    [stage] = find(analysis_of(("env_step", 10.0, 1))).stages
+    assert stage.gain == math.inf
+
+
+def test_removing_what_runs_in_parallel_gains_at_most_the_time_that_it_covers() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    with Actor("rollout_0") as one, Actor("rollout_1") as other:
+        calls = [(actor, profiler.profile("env_step")) for actor in (one, other)]
+        for actor, call in calls:
+            actor.do(call.__enter__)
+        clock.go(5)
+        for actor, call in calls:
+            actor.do(partial(call.__exit__, None, None, None))
+    clock.now = 10 * SECOND
+    [stage] = find(recorded(profiler)).stages
+    # Ten seconds of work in five seconds of wall time.
+    assert (stage.busy, stage.capacity) == (10 * SECOND, 2)
+    assert stage.utilisation == pytest.approx(0.5)
+    assert stage.gain == pytest.approx(2.0)
+
+
+def test_one_operation_can_be_looked_at_alone_and_an_unknown_one_is_named() -> None:
+    analysis = analysis_of(("env_step", 1.0, 1), ("backward", 1.0, 1))
+    assert [row.name for row in only(analysis, "backward").rows] == ["backward"]
+    with pytest.raises(NothingRecorded, match=r"no operation 'env_stp'.*did you mean 'env_step'"):
+        only(analysis, "env_stp")
+
+
+def test_work_that_holds_up_everything_is_critical_however_many_wait_beside_it() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    waiting = [profiler.profile("env_wait") for _ in range(16)]
+    for call in waiting:
+        contextvars.Context().run(call.__enter__)
+    with profiler.profile("backward"):
+        clock.go(9)
+    clock.go(1)
+    analysis = recorded(profiler)
+    assert ("CRITICAL", "backward") in severities(find(analysis))
+    # The shares of a level are what they were.
+    assert sum(row.share for row in analysis.places[0].level(0)) <= 1
+    # Sixteen that wait are waited for once.
+    gains = {stage.name: stage.gain for stage in find(analysis).stages}
+    assert gains["backward"] == pytest.approx(10)
+
+
+def test_shares_of_categories_add_up_to_at_most_one_whatever_their_levels() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    context = contextvars.Context()
+    outer = profiler.profile("training_total")
+    context.run(outer.__enter__)
+    inner = [profiler.profile("env_step") for _ in range(16)]
+    for call in inner:
+        context.copy().run(call.__enter__)
+    clock.go(1)
+    outer.__exit__(None, None, None)
+    clock.go(9)
+    analysis = recorded(profiler)
+    assert sum(category.share for category in analysis.categories) <= 1 + 1e-9
+
+
+def test_a_short_crowd_does_not_hide_the_rest_even_if_nobody_looked_in_between() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    for _ in range(60):
+        contextvars.Context().run(profiler.profile("env_step").__enter__)
+    clock.go(1)
+    for call in tuple(profiler._recorder.own.lane):
+        call.__exit__(None, None, None)
+    with profiler.profile("backward"):
+        clock.go(63)
+    [found] = [row for row in recorded(profiler).rows if row.name == "backward"]
+    assert found.capacity == pytest.approx((60 + 63) / 64)

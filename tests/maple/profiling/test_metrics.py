@@ -1,0 +1,55 @@
+"""Metrics of several processes."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bridge.throughput.quantities import MISSING
+from maple.profiling import Profiler, Session
+from maple.profiling.analysis import analyse
+from maple.profiling.metrics import session_metrics
+from maple.profiling.renderers.text import render_summary
+from tests.maple.profiling.stage import FakeClock
+
+
+def rewarded(*values: float) -> Session:
+    clock = FakeClock()
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    with profiler.profile("env_step"):
+        clock.go(1)
+    for value in values:
+        profiler.metric("reward", value, unit="points")
+    return profiler.session("test")
+
+
+def reward_rows(session: Session) -> list[list[str]]:
+    lines = [line.split() for line in render_summary(analyse(session)).splitlines()]
+    return [line for line in lines if line[:1] == ["reward"]]
+
+
+def test_metrics_of_several_processes_are_one_row_of_the_summary() -> None:
+    one = rewarded(1, 3)
+    assert reward_rows(one) == [["reward", "points", "2", "2", "1", "1", "3", "3", "3"]]
+    [part] = one.processes
+    other = msgspec.structs.replace(part, pid=part.pid + 1)
+    both = msgspec.structs.replace(one, processes=[part, other])
+    # Which of them was the last, nobody knows.
+    assert reward_rows(both) == [["reward", "points", "4", "2", "1", "1", "3", "3", MISSING]]
+
+
+def test_metrics_of_different_roles_or_units_are_kept_apart() -> None:
+    one = rewarded(1)
+    [part] = one.processes
+    percents = {"reward": msgspec.structs.replace(part.metrics["reward"], unit="%")}
+    others = [
+        msgspec.structs.replace(part, pid=part.pid + 1, role="worker"),
+        msgspec.structs.replace(part, pid=part.pid + 2, role="worker", metrics=percents),
+    ]
+    session = msgspec.structs.replace(one, processes=[part, *others])
+    found = [(name, metric.unit, metric.count) for name, metric in session_metrics(session)]
+    assert found == [
+        ("reward, main", "points", 1),
+        ("reward, worker", "points", 1),
+        ("reward, worker", "%", 1),
+    ]

@@ -1,0 +1,210 @@
+"""Sessions as files, and the sessions of several processes as one."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from maple.profiling import Profiler, ProfilingError, UnreadableSession
+from maple.profiling.analysis import analyse
+from maple.profiling.session import (
+    GpuSample,
+    Machine,
+    Sample,
+    Session,
+    Usage,
+    load_session,
+    merge_sessions,
+)
+from tests.maple.profiling.stage import SECOND, FakeClock, row
+
+PIDS = itertools.count(1000)
+
+
+def session_of(
+    *calls: tuple[float, float],
+    role: str = "worker",
+    name: str = "env_step",
+    begin: float = 0,
+    end: float = 10,
+) -> Session:
+    """A process that was on for so many seconds, with calls of one operation in it."""
+    clock = FakeClock(round(begin * SECOND))
+    profiler = Profiler(clock=clock, role=role)
+    profiler.enable(system=False)
+    for start, until in calls:
+        clock.now = round(start * SECOND)
+        with profiler.profile(name):
+            clock.now = round(until * SECOND)
+    clock.now = round(end * SECOND)
+    profiler.disable()
+    session = profiler.session(role)
+    [part] = session.processes
+    part = msgspec.structs.replace(part, pid=next(PIDS))
+    return msgspec.structs.replace(session, processes=[part])
+
+
+# Files
+
+
+def test_a_session_is_the_same_after_it_was_saved_and_loaded(tmp_path: Path) -> None:
+    session = session_of((0, 1), (2, 5))
+    session.save(tmp_path / "deep" / "session.json")
+    assert load_session(tmp_path / "deep" / "session.json") == session
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "is empty"),
+        (b"  \n", "is empty"),
+        (b"not JSON at all", "is not JSON"),
+        (b"[1, 2]", "is no session of the profiler"),
+        (b'{"some": "thing"}', "is no session of the profiler"),
+        (b'{"schema": "another", "version": 1}', "is no session of the profiler, but 'another'"),
+        (b"\xff\xfe\x00", "is not JSON"),
+        (
+            b'{"schema": "maple.profiling.session", "version": 99}',
+            "is a session of version 99, and this maple reads 1",
+        ),
+        (b'{"schema": "maple.profiling.session", "version": 1}', "is a damaged session"),
+    ],
+)
+def test_whatever_is_no_session_is_refused_in_one_line_that_says_why(
+    tmp_path: Path, content: bytes, complaint: str
+) -> None:
+    file = tmp_path / "file.json"
+    file.write_bytes(content)
+    with pytest.raises(UnreadableSession) as refused:
+        load_session(file)
+    assert str(refused.value).startswith(str(file))
+    assert complaint in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_session_that_was_cut_off_is_refused_wherever_it_was_cut(tmp_path: Path) -> None:
+    whole = session_of((0, 1)).to_json()
+    file = tmp_path / "file.json"
+    for length in range(1, len(whole) - 1, 97):
+        file.write_bytes(whole[:length])
+        with pytest.raises(UnreadableSession, match="cut off"):
+            load_session(file)
+
+
+def test_a_wrong_type_inside_is_told_by_its_place(tmp_path: Path) -> None:
+    data: dict[str, Any] = msgspec.json.decode(session_of((0, 1)).to_json())
+    data["processes"][0]["operations"][0]["calls"] = "many"
+    file = tmp_path / "file.json"
+    file.write_bytes(msgspec.json.encode(data))
+    with pytest.raises(
+        UnreadableSession, match=r"processes\[0\]\.operations\[0\]|operations\[...\]"
+    ):
+        load_session(file)
+
+
+def test_a_file_that_is_not_there_is_told_by_name(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableSession, match=r"cannot read .*nowhere\.json: No such file"):
+        load_session(tmp_path / "nowhere.json")
+
+
+# Several processes
+
+
+def test_workers_side_by_side_share_the_time_and_never_exceed_it() -> None:
+    merged = merge_sessions(
+        [
+            session_of((0, 6), role="main", name="gradient_calculation"),
+            session_of((0, 6)),
+            session_of((3, 10)),
+            session_of((4, 5)),
+        ]
+    )
+    analysis = analyse(merged)
+    assert analysis.wall == 10 * SECOND
+    step = row(analysis, "env_step")
+    assert (step.place, step.capacity, step.calls) == ("worker × 3", 3, 3)
+    assert (step.busy, step.covered, step.is_bound) == (14 * SECOND, 10 * SECOND, False)
+    assert step.share == pytest.approx(14 / 30)
+    assert row(analysis, "gradient_calculation").share == pytest.approx(0.6)
+    assert (step.shortest, step.longest) == (1 * SECOND, 7 * SECOND)
+
+
+def test_a_worker_that_replaced_another_adds_no_capacity() -> None:
+    merged = merge_sessions([session_of((0, 4), end=5), session_of((6, 10), begin=5)])
+    step = row(analyse(merged), "env_step")
+    assert (step.capacity, step.busy, step.covered) == (1, 8 * SECOND, 8 * SECOND)
+
+
+def test_percentiles_of_several_processes_come_from_all_calls() -> None:
+    many = session_of(*((n / 100, n / 100 + 0.001) for n in range(99)))
+    one = session_of((0, 8))
+    step = row(analyse(merge_sessions([many, one])), "env_step")
+    assert step.calls == 100
+    assert step.p50 == pytest.approx(0.001 * SECOND, rel=0.01)
+    assert step.p99 == pytest.approx(0.001 * SECOND, rel=0.01)
+    assert step.longest == 8 * SECOND
+
+
+def test_calls_without_number_cover_at_most_what_is_said() -> None:
+    many = [session_of(*((n / 100, n / 100 + 0.005) for n in range(1000))) for _ in range(2)]
+    step = row(analyse(merge_sessions(many)), "env_step")
+    assert step.is_bound
+    assert step.covered is not None
+    # Both did the same at the same time, but too often to remember when.
+    assert 5 * SECOND <= step.covered <= 10 * SECOND
+    alone = row(analyse(many[0]), "env_step")
+    assert alone.covered == pytest.approx(5 * SECOND)
+    assert not alone.is_bound
+
+
+def test_sessions_of_different_machines_are_not_merged() -> None:
+    one, other = session_of((0, 1)), session_of((0, 1))
+    elsewhere: Machine = msgspec.structs.replace(other.machine, boot="another")
+    with pytest.raises(ProfilingError, match="clocks do not compare"):
+        merge_sessions([one, msgspec.structs.replace(other, machine=elsewhere)])
+
+
+def test_a_part_that_is_given_twice_is_refused_rather_than_doubled() -> None:
+    one, other = session_of((0, 1)), session_of((0, 1))
+    pid = one.processes[0].pid
+    with pytest.raises(ProfilingError, match=rf"process {pid} \(worker\) in worker is given twice"):
+        merge_sessions([one, other, one])
+    merged = merge_sessions([one, other])
+    assert len(merged.processes) == 2
+    # And so it is if it came inside of others.
+    with pytest.raises(ProfilingError, match="is given twice"):
+        merge_sessions([merged, other])
+
+
+def test_gpu_samples_of_all_sessions_are_kept_in_the_order_of_time() -> None:
+    def watched(gpu: str, *moments: int) -> Session:
+        samples = [GpuSample(at=at, gpu=gpu, busy=0.5, memory=1, capacity=2) for at in moments]
+        return msgspec.structs.replace(session_of((0, 1)), gpus=samples)
+
+    merged = merge_sessions([watched("0", 10, 30, 50), watched("1", 5, 30, 40)])
+    found = [(sample.at, sample.gpu) for sample in merged.gpus]
+    assert found == [(5, "1"), (10, "0"), (30, "0"), (30, "1"), (40, "1"), (50, "0")]
+
+
+def seen(*looks: tuple[int, int]) -> Session:
+    """A session of which one process was looked at: moments, and bytes."""
+    samples = [Sample(look=at, at=at, cpu=at, rss=rss) for at, rss in looks]
+    usage = Usage(
+        pid=7, role="node", born=1, rss_peak=max(rss for _, rss in looks), samples=samples
+    )
+    return msgspec.structs.replace(session_of((0, 1)), usages=[usage])
+
+
+def test_looks_at_a_process_one_after_the_other_are_put_together() -> None:
+    [usage] = merge_sessions([seen((10, 5), (20, 90)), seen((30, 8), (40, 3))]).usages
+    assert [sample.at for sample in usage.samples] == [10, 20, 30, 40]
+    assert usage.rss_peak == 90
+
+
+def test_of_two_who_looked_at_a_process_the_one_with_more_looks_is_heard() -> None:
+    [usage] = merge_sessions([seen((10, 5), (40, 5)), seen((11, 8), (20, 3), (30, 4))]).usages
+    assert [sample.at for sample in usage.samples] == [11, 20, 30]

@@ -1,0 +1,217 @@
+"""What processes use: CPU and memory of ours, and nothing said of what was not measured."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import psutil
+import pytest
+
+from maple.profiling import Profiler, ProfilingConfig
+from maple.profiling.analysis import analyse
+from maple.profiling.renderers.text import render_summary
+from maple.profiling.session import Sample, Usage
+from maple.profiling.system import GpuWatch, ProcessWatch, SystemWatch
+from maple.profiling.usage import measure_gpus, measure_machine
+from tests.maple.profiling.stage import SECOND, FakeClock
+
+ALL = np.array([[0, 1000 * SECOND]])
+BUSY = "import time\nprint('on', flush=True)\nwhile True: pass"
+
+
+def usage(pid: int, role: str, *samples: tuple[int, float, float, int]) -> Usage:
+    """Samples are (look, seconds, CPU seconds, bytes)."""
+    taken = [
+        Sample(look=look, at=round(at * SECOND), cpu=round(cpu * SECOND), rss=rss)
+        for look, at, cpu, rss in samples
+    ]
+    return Usage(
+        pid=pid, role=role, born=0, rss_peak=max(rss for *_, rss in samples), samples=taken
+    )
+
+
+def test_cpu_is_a_share_of_the_machine_and_memory_adds_up_where_it_was_most() -> None:
+    machine = measure_machine(
+        [
+            usage(1, "main", (1, 0, 5, 100), (2, 10, 10, 300), (3, 20, 15, 200)),
+            usage(2, "node", (1, 0, 0, 1000), (2, 10, 10, 1000), (3, 20, 20, 1500)),
+        ],
+        4,
+        ALL,
+    )
+    assert machine.cpu_share == pytest.approx(30 / 80)
+    assert machine.rss_peak == 1700
+    main, node = machine.processes
+    assert main.cpu == 10 * SECOND
+    assert main.cpu_share == pytest.approx(10 / 80)
+    assert node.cpu_share == pytest.approx(20 / 80)
+    assert node.rss_peak == 1500
+    both = {"main": 0.5, "node": 1.0}
+    assert [moment.cores for moment in machine.timeline] == [{}, both, both]
+
+
+def test_a_process_that_came_later_counts_for_the_time_it_was_seen() -> None:
+    machine = measure_machine(
+        [
+            usage(1, "main", (1, 0, 0, 1), (2, 10, 0, 1), (3, 20, 0, 1)),
+            usage(2, "node", (2, 10, 3, 5), (3, 20, 8, 5)),
+        ],
+        1,
+        ALL,
+    )
+    assert machine.processes[1].cpu == 5 * SECOND
+    assert machine.processes[1].cpu_share == pytest.approx(0.5)
+    assert machine.timeline[1].cores == {"main": 0.0}
+    assert machine.timeline[2].cores == {"main": 0.0, "node": 0.5}
+
+
+def test_what_was_used_while_the_profiler_was_off_is_not_counted() -> None:
+    machine = measure_machine(
+        [usage(1, "main", (1, 0, 0, 1), (2, 10.1, 5, 1), (3, 50, 45, 1), (4, 60.1, 48, 1))],
+        1,
+        np.array([[0, 10], [50, 60]]) * SECOND,
+    )
+    assert machine.processes[0].cpu == 8 * SECOND
+    assert machine.processes[0].watched == pytest.approx(20.2 * SECOND)
+    assert [moment.cores.get("main") for moment in machine.timeline][2] is None
+
+
+def test_what_one_look_alone_cannot_tell_is_unknown_and_not_zero() -> None:
+    machine = measure_machine([usage(1, "main", (1, 0, 5, 100))], 2, ALL)
+    assert machine.cpu_share is None
+    assert machine.processes[0].cpu is None
+    assert machine.processes[0].cpu_share is None
+    assert machine.rss_peak == 100
+    nothing = measure_machine([], 2, ALL)
+    assert (nothing.cpu_share, nothing.rss_peak, nothing.processes) == (None, None, ())
+
+
+def test_children_are_seen_with_their_role_as_long_as_they_live() -> None:
+    watch = ProcessWatch(time.monotonic_ns)
+    with subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        watch.look()
+        busy = psutil.Process(child.pid)
+        begun = busy.cpu_times().user
+        while busy.cpu_times().user < begun + 0.1:
+            time.sleep(0.01)
+        watch.look()
+        child.kill()
+        child.wait()
+        watch.look()
+    found = {one.pid: one for one in watch.usages()}
+    assert len(found[child.pid].samples) == 2
+    first, last = found[child.pid].samples
+    assert last.cpu - first.cpu >= 0.09 * SECOND
+    assert last.rss > 0
+    assert found[child.pid].role == "other"
+    assert found[psutil.Process().pid].role == "main"
+
+
+def test_of_a_long_run_every_other_look_is_kept_and_the_peak_stays() -> None:
+    clock = FakeClock(0)
+    watch = ProcessWatch(clock)
+    for _ in range(2100):
+        clock.now += 1
+        watch.look()
+    [own] = [one for one in watch.usages() if one.role == "main"]
+    looks = [sample.look for sample in own.samples]
+    assert len(looks) < 1200
+    assert (looks[0], looks[-1]) == (1, 2100)
+    assert watch.rss_peak is not None
+    assert watch.rss_peak >= own.rss_peak
+    assert own.rss_peak >= max(sample.rss for sample in own.samples)
+
+
+def test_a_process_that_left_at_a_look_that_was_dropped_leaves_no_hole() -> None:
+    machine = measure_machine(
+        [
+            usage(1, "main", (1, 0, 0, 100), (3, 20, 10, 100), (5, 40, 20, 100)),
+            usage(2, "node", (2, 10, 0, 7), (3, 20, 5, 7), (4, 30, 9, 7)),
+        ],
+        1,
+        ALL,
+    )
+    assert [moment.rss.get("main") for moment in machine.timeline] == [100, 100, 100]
+    assert [moment.rss.get("node") for moment in machine.timeline] == [None, 7, None]
+
+
+def test_looking_costs_cpu_time_that_is_counted() -> None:
+    watch = SystemWatch(time.monotonic_ns)
+    watch.look()
+    assert (watch.looks, watch.cpu > 0) == (1, True)
+
+
+def test_the_profiler_looks_from_time_to_time_and_no_thread_is_left() -> None:
+    before = threading.active_count()
+    profiler = Profiler(ProfilingConfig(sample_interval=0.01))
+    profiler.enable()
+    assert threading.active_count() == before + 1
+    watch = profiler._watch
+    assert watch is not None
+    with profiler.profile("env_step"):
+        while watch.looks < 12:
+            time.sleep(0.01)
+    profiler.disable()
+    assert threading.active_count() == before
+    session = profiler.session("test")
+    text = render_summary(analyse(session))
+    assert "Average CPU Usage" in text
+    assert "GPU: not measured" in text
+    # A lap for each time it looked: what varies can be told.
+    assert len(session.processes[0].laps) >= 10
+
+
+# GPUs
+
+
+@dataclass
+class FakeNvml:
+    """A machine with one GPU."""
+
+    busy: int = 50
+    hides: bool = False
+    NVMLError: type[Exception] = LookupError
+
+    def nvmlInit(self) -> None:  # noqa: N802
+        pass
+
+    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
+        return 1
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
+        return index
+
+    def nvmlDeviceGetName(self, handle: int) -> str:  # noqa: N802
+        return "a card"
+
+    def nvmlDeviceGetUtilizationRates(self, handle: int) -> object:  # noqa: N802
+        if self.hides:
+            raise self.NVMLError
+        return type("Rates", (), {"gpu": self.busy})
+
+    def nvmlDeviceGetMemoryInfo(self, handle: int) -> object:  # noqa: N802
+        return type("Memory", (), {"used": self.busy * 1000, "total": 10**6})
+
+
+def test_a_gpu_is_measured_where_there_is_one() -> None:
+    nvml = FakeNvml()
+    watch = GpuWatch(FakeClock(), nvml)
+    watch.look()
+    nvml.busy = 100
+    watch.look()
+    [gpu] = measure_gpus(watch.samples)
+    assert (gpu.name, gpu.busy, gpu.memory_peak) == ("0: a card", 0.75, 100_000)
+
+
+def test_what_a_gpu_does_not_tell_is_unknown_and_stops_nobody() -> None:
+    watch = GpuWatch(FakeClock(), FakeNvml(hides=True))
+    watch.look()
+    [gpu] = measure_gpus(watch.samples)
+    assert (gpu.busy, gpu.memory_peak) == (None, 50_000)
