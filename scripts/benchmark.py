@@ -53,6 +53,7 @@ TABLES = {
     "simulator": "the simulator by itself, vanilla beside turbo, all generations and doubles",
     "cold": "a controller from cold to its first answer, vanilla beside turbo",
     "curve": "the vector environment by how many battles it plays at a time",
+    "profiler": "what a `with profile(…)` costs, with the profiler off and on",
     "patches": "the simulator with the first patch of turbo, the first two, and so on",
 }
 
@@ -133,7 +134,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         type=row_names,
-        default=["rows", "simulator", "cold", "curve"],
+        default=["rows", "simulator", "cold", "curve", "profiler"],
         metavar="ROW,ROW",
         help="measure these rows or tables and no others; "
         "FORMAT and FORMAT_vanilla are rows of the simulator's",

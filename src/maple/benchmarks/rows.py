@@ -29,6 +29,7 @@ _BATCHES = (1, 2, 4)
 # V8 has more to compile where battles are observed: a process takes some 1,000 of them.
 _WARMER = 2
 _TRIES = 3
+_PROFILED_CALLS = 200_000
 _PATIENCE = 30.0
 _SECONDS_A_BATTLE = 5.0  # twenty times what one takes
 
@@ -197,6 +198,23 @@ def start_observation(
     return bare.start(runtime)
 
 
+@contextmanager
+def start_profiling(
+    _runtime: Runtime, _plan: Plan, row: str, *, on: bool, nested: bool = False
+) -> Iterator[Source]:
+    """Calls that the profiler times, or that it does not because it is off."""
+    command = [sys.executable, "-m", "maple.benchmarks.profiling"]
+    with Child(command) as child:
+        child.read()
+
+        def sample(_number: int) -> dict[str, Sample]:
+            [answer] = child.order(calls=_PROFILED_CALLS, on=on, nested=nested)
+            return {row: Sample(**answer)}
+
+        sample(0)
+        yield Source(sample)
+
+
 def _env_row(row: str, description: str, opponent: str, turbo: bool | None = None) -> RowSpec:
     start = partial(start_vector_env, row=row, opponent=opponent, turbo=turbo)
     return RowSpec(description, start)
@@ -226,6 +244,17 @@ ROWS: dict[str, RowSpec] = {
         "observation_off", "inside one, nobody observes", observe=False
     ),
 }
+for _row, _description, _on, _nested in (
+    ("profile_off", "a `with profile(…)`, the profiler off", False, False),
+    ("profile_on", "a `with profile(…)`, the profiler on", True, False),
+    ("profile_nested", "the same, four inside of each other", True, True),
+):
+    ROWS[_row] = RowSpec(
+        _description,
+        partial(start_profiling, row=_row, on=_on, nested=_nested),
+        "profiler",
+        table="profiler",
+    )
 for _rooms in OPEN_ROOMS:
     ROWS[rooms_row(_rooms)] = RowSpec(
         f"{_rooms:,} open room{'s' if _rooms > 1 else ''} that observe{'' if _rooms > 1 else 's'}",

@@ -33,6 +33,15 @@ def _memory_of_a_room(rooms: int, side: str) -> Target:
     )
 
 
+def _profiled(row: str, text: str, limit: float) -> Target:
+    return Target(
+        text=f"CPU µs of a `with profile(…)`, {text}, {row}",
+        above=row,
+        figure=lambda sample: 1e3 * sample.python_cpu_ms_per_decision,
+        limit=limit,
+    )
+
+
 TARGETS: tuple[Target, ...] = (
     _steps("vector_env", "singles_env_showdown", "steps", limit=12.0, aim=25.0),
     _steps("vector_env_vanilla", "singles_env_showdown", "steps"),
@@ -52,5 +61,8 @@ TARGETS: tuple[Target, ...] = (
         beside=operator.sub,
         limit=60.0,
     ),
+    _profiled("profile_off", "the profiler off", 0.2),
+    _profiled("profile_on", "on", 1.0),
+    _profiled("profile_nested", "on and nested", 1.0),
     *(_memory_of_a_room(rooms, side) for rooms in OPEN_ROOMS[1:] for side in ("python", "node")),
 )
