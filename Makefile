@@ -22,7 +22,7 @@ NODE_READY := node/node_modules/.ready
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test lint format types test-node test-python soak identity bench lock clean
+.PHONY: help setup serve test lint format types test-node test-python soak identity bench profile lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +77,9 @@ identity: setup ## compare turbo with vanilla, battle by battle (BATTLES=400 for
 
 bench: setup ## measure the pool beside its alternatives (ARGS='--quick' for fewer and shorter samples)
 	$(RUN) scripts/benchmark.py $(ARGS)
+
+profile: setup ## say where the time of training goes, with turbo and without (ARGS='--help' for more)
+	$(RUN) scripts/profile_training_time.py --compare --batches 5 --breakdown $(ARGS)
 
 lock: ## write constraints.txt anew: the newest versions that pyproject.toml allows, torch kept
 	$(PYTHON) -m venv --clear build/lock

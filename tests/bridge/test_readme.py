@@ -39,7 +39,7 @@ def test_the_example_prints_what_the_readme_says() -> None:
 
 @pytest.mark.timeout(120)
 def test_a_script_of_poke_env_plays_with_one_argument_changed() -> None:
-    _, before, after, _ = examples("README.md")
+    _, before, after, *_ = examples("README.md")
     changed = after.replace(
         "from bridge.poke_env import local_server\n\nserver = local_server()\n", ""
     )

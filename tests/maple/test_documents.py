@@ -12,9 +12,19 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 
 
-def run(example: str) -> str:
+def run(example: str, folder: Path | None = None) -> str:
+    """What an example prints; in a folder it is a file, as one that starts workers has to be."""
+    command = ["-c", example]
+    if folder is not None:
+        (folder / "example.py").write_text(example, "utf-8")
+        command = ["example.py"]
     done = subprocess.run(
-        [sys.executable, "-c", example], capture_output=True, text=True, timeout=100, check=False
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        cwd=folder,
     )
     assert done.stderr == ""
     return done.stdout
@@ -48,3 +58,20 @@ def test_the_example_of_doubles_plays() -> None:
     shorter = example.replace("num_envs=64", "num_envs=4").replace("range(1000)", "range(20)")
     shapes = run(f"{shorter}print(mask.shape, actions.shape)")
     assert shapes.strip() == "(4, 2, 107) (4, 2)"
+
+
+@pytest.mark.timeout(120)
+def test_the_example_of_the_profiler_saves_what_the_analyzer_reads(tmp_path: Path) -> None:
+    printed = run(examples("docs/profiling.md")[0], tmp_path)
+    assert "Total Episode Time" in printed
+    [session] = (tmp_path / "logs/profiling/raw").glob("first_*.json")
+    [summary] = (tmp_path / "logs/profiling/reports").glob("first_*_summary.txt")
+    assert "gradient_calculation" in summary.read_text("utf-8")
+    arguments = ["-m", "maple.profiling.analyzer", "--input", str(session)]
+    explained = subprocess.check_output([sys.executable, *arguments], text=True, timeout=60)
+    assert "CRITICAL: gradient_calculation (main)" in explained
+
+
+@pytest.mark.timeout(120)
+def test_the_example_of_profiled_workers_tells_of_both(tmp_path: Path) -> None:
+    assert "OPERATIONS: worker × 2" in run(examples("docs/profiling.md")[1], tmp_path)
