@@ -35,7 +35,9 @@ class Calls:
         self._player = player
         self._settle = settle
         self._end_all = end_all
-        self._failures: set[asyncio.Future[None]] = set()
+        self._waiting: dict[asyncio.Future[None], asyncio.Task[None]] = {}
+        """What ends each call early, with the work of that call."""
+        self._ending: set[asyncio.Task[None]] = set()
         self._lost: BridgeError | None = None
         for name in _WAITING:
             setattr(player, name, self._guarded(getattr(player, name)))
@@ -46,10 +48,11 @@ class Calls:
 
         An environment that is past the episode has been told of it.
         """
-        heard = bool(self._failures)
-        for failure in self._failures:
+        heard = bool(self._waiting)
+        for failure, work in self._waiting.items():
             if not failure.done():
                 failure.set_exception(error)
+                self._stop(work)
         if episode not in (None, self.episode):
             return heard
         return self.episode.fail(self._player, error, for_ever=self._lost is not None) or heard
@@ -74,9 +77,7 @@ class Calls:
             counted.task_done()
         while not player._challenge_queue.empty():
             player._challenge_queue.get_nowait()
-        # One that is taken while it is free does not wait.
-        while not player._battle_semaphore.locked():
-            player._battle_semaphore._value -= 1
+        self._forget_begun()
 
     def forget_challenge(self, challenger: str) -> None:
         """Somebody's challenge is gone, whether or not it was accepted."""
@@ -85,6 +86,24 @@ class Calls:
         for other in waiting:
             if to_id(other) != to_id(challenger):
                 challenges.put_nowait(other)
+
+    def _stop(self, work: asyncio.Task[None]) -> None:
+        """Ends the work of a call before its next step, in which it might ask for a battle."""
+        work.cancel()
+        self._ending.add(work)
+        work.add_done_callback(self._stopped)
+
+    def _stopped(self, work: asyncio.Task[None]) -> None:
+        self._ending.discard(work)
+        if not self._ending:
+            # Work that had been told of a battle, and was stopped, has told of it again.
+            self._forget_begun()
+
+    def _forget_begun(self) -> None:
+        begun = self._player._battle_semaphore
+        # One that is taken while it is free does not wait.
+        while not begun.locked():
+            begun._value -= 1
 
     def _guarded(
         self, call: Callable[..., Coroutine[Any, Any, None]]
@@ -130,6 +149,8 @@ class Calls:
 
     async def _unless_failed(self, call: Coroutine[Any, Any, None]) -> None:
         try:
+            while self._ending:
+                await asyncio.wait(self._ending)
             await self._settle()
             if self._lost is not None:
                 raise self._lost.with_traceback(None)
@@ -138,14 +159,14 @@ class Calls:
             raise
         work = asyncio.ensure_future(call)
         failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._failures.add(failure)
+        self._waiting[failure] = work
         try:
             await asyncio.wait((work, failure), return_when=asyncio.FIRST_COMPLETED)
             if failure.done():
                 failure.result()
             work.result()
         finally:
-            self._failures.discard(failure)
+            del self._waiting[failure]
             failure.cancel()
             await _cancelled(work)
 

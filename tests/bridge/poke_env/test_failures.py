@@ -200,6 +200,45 @@ async def test_an_exception_in_choose_move_is_raised_with_the_battle_and_its_cau
     await play_again(one, other)
 
 
+class Hasty(Quitter):
+    """Raises when a battle begins: in the step in which its call may ask for the next one."""
+
+    stumbles = False
+
+    async def _create_battle(self, split_message: list[str]) -> AbstractBattle:
+        battle = await super()._create_battle(split_message)
+        if self.stumbles:
+            raise LookupError("too early")
+        return battle
+
+
+@pytest.mark.parametrize(
+    "call", ["battle_against", "send_challenges", "accept_challenges", "ladder"]
+)
+async def test_who_fails_as_a_battle_begins_asks_for_no_other(pair: Pair, call: str) -> None:
+    one, other = pair(Hasty)
+    assert isinstance(one, Hasty)
+    one.stumbles = True
+    met: Awaitable[None]
+    if call == "battle_against":
+        met, failing = asyncio.sleep(0), one.battle_against(other, n_battles=9)
+    elif call == "send_challenges":
+        met = asyncio.ensure_future(other.accept_challenges(one.username, 1))
+        failing = one.send_challenges(other.username, 9, to_wait=other.ps_client.logged_in)
+    elif call == "accept_challenges":
+        met = asyncio.ensure_future(
+            other.send_challenges(one.username, 1, to_wait=one.ps_client.logged_in)
+        )
+        failing = one.accept_challenges(other.username, 9)
+    else:
+        met, failing = asyncio.ensure_future(other.ladder(1)), one.ladder(9)
+    await fails(failing, PlayerFailed, "too early")
+    async with asyncio.timeout(10):
+        await met
+    one.stumbles = False
+    await play_again(one, other, 3)
+
+
 async def test_an_exception_in_teampreview_is_raised(pair: Pair) -> None:
     class Undecided(Quitter):
         def teampreview(self, battle: AbstractBattle) -> str:
