@@ -13,11 +13,12 @@ from jsonargparse import ArgumentError, ArgumentParser
 
 from .errors import ConfigError
 
-__all__ = ["build_settings", "load_settings", "nearest", "suggest"]
+__all__ = ["build_settings", "load_settings", "suggest"]
 
 Settings = TypeVar("Settings")
 
 _NAMES = 12
+_LIKENESS = 0.5
 
 
 def load_settings(path: str | Path, build: Callable[[Mapping[Any, Any]], Settings]) -> Settings:
@@ -45,7 +46,7 @@ def build_settings(
     known = [f.name for f in fields(kind)]  # type: ignore[arg-type]  # any dataclass
     for key in data:
         if key not in known:
-            raise ConfigError(f"unknown setting {key!r}; did you mean {nearest(key, known)!r}?")
+            raise ConfigError(f"unknown setting {key!r}; {suggest(key, known)}")
         if data[key] is None and key not in optional:
             raise ConfigError(f"{key} has no value")
     parser = ArgumentParser(exit_on_error=False)
@@ -61,19 +62,14 @@ def build_settings(
         raise ConfigError(_shorten(str(error))) from error
 
 
-def nearest(name: object, known: Collection[str]) -> str:
-    """The known name that is most like one that is not."""
-    return difflib.get_close_matches(str(name), known, n=1, cutoff=0.0)[0]
-
-
-def suggest(name: str, known: Collection[str]) -> str:
+def suggest(name: object, known: Collection[str]) -> str:
     """What to say after a name that is not known: the one that was meant, or else those there are.
 
     >>> suggest("backwards", ["backward", "env_step"])
     "did you mean 'backward'?"
     """
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(str(name), names, n=1, cutoff=_LIKENESS)
     if close:
         return f"did you mean {close[0]!r}?"
     if not names:

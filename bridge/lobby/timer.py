@@ -15,13 +15,13 @@ A side has three amounts of seconds: in total, for this turn, and for being away
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from ..journal import SideId
+from ..settings import suggest
 from .names import to_id
 
 __all__ = [
@@ -82,8 +82,7 @@ class TimerSettings:
         """The defaults for a kind of battle, and over them what the format's own rules say."""
         for key in rules:
             if key not in _RULES:
-                nearest = difflib.get_close_matches(key, _RULES, n=1, cutoff=0.0)[0]
-                raise ValueError(f"unknown timer rule {key!r}; did you mean {nearest!r}?")
+                raise ValueError(f"unknown timer rule {key!r}; {suggest(key, _RULES)}")
         limit = 300 if is_challenge else 150
         max_per_turn = rules.get("maxPerTurn", limit)
         return cls(

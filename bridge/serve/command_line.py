@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import difflib
 import os
 import shlex
 import sys
@@ -19,6 +18,7 @@ import docstring_parser
 from ..config import BridgeConfig, load_config
 from ..errors import BridgeError, ConfigError
 from ..runtime import find_node
+from ..settings import suggest
 from . import logs
 from .access import Access
 from .display import TerminalDisplay, choose_display
@@ -255,8 +255,7 @@ def _refuse(unknown: str, *, known: Sequence[str]) -> NoReturn:
     name = unknown.partition("=")[0]
     if not name.startswith("-"):
         raise ConfigError(f"unexpected argument {name!r}; every option starts with --")
-    nearest = difflib.get_close_matches(name, map(_flag, known), n=1, cutoff=0.0)[0]
-    raise ConfigError(f"unknown option {name}; did you mean {nearest}?")
+    raise ConfigError(f"unknown option {name}; {suggest(name, [*map(_flag, known)])}")
 
 
 def _complain(error: BridgeError, status: int) -> int:

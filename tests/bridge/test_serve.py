@@ -432,7 +432,7 @@ def test_a_pool_that_cannot_be_kept_up_ends_it(start: Start, tmp_path: Path) -> 
     ("arguments", "reason"),
     [
         (["--pool", "0"], "error: pool is 0, but must be at least 1"),
-        (["--pol", "8"], "error: unknown option --pol; did you mean --pool?"),
+        (["--pol", "8"], "error: unknown option --pol; did you mean '--pool'?"),
         (["--config", "{file}"], "error: {file}: unknown setting 'pol'; did you mean 'pool'?"),
     ],
     ids=["pool of 0", "unknown option", "unknown setting"],
@@ -455,7 +455,7 @@ def test_a_wrong_command_line_fails_in_one_line(
         (["8"], "unexpected argument '8'"),
         (["--pool", "many"], "argument --pool: invalid int value: 'many'"),
         (["--pool"], "argument --pool: expected one argument"),
-        (["--rooms_per_controller=3"], "did you mean --rooms-per-controller"),
+        (["--rooms_per_controller=3"], "did you mean '--rooms-per-controller'"),
         (["--port", "65536"], "65536 is not a port"),
         (["--port", "-1"], "port"),
         (["--status-interval", "0"], "0 is not a time"),

@@ -11,7 +11,7 @@ from typing import Any
 
 from bridge.errors import ConfigError, InstallationFailed
 from bridge.observation import load_spec, spec_path
-from bridge.settings import nearest
+from bridge.settings import suggest
 
 __all__ = ["GENERATIONS", "Block", "Field", "Layout", "ObservationSpec"]
 
@@ -131,9 +131,7 @@ class ObservationSpec:
 
     def layout(self, game: str) -> Layout:
         if game not in self.layouts:
-            raise ConfigError(
-                f"unknown game {game!r}; did you mean {nearest(game, self.layouts.keys())!r}?"
-            )
+            raise ConfigError(f"unknown game {game!r}; {suggest(game, self.layouts)}")
         return self.layouts[game]
 
     def select(self, groups: Iterable[str]) -> tuple[str, ...]:
@@ -141,10 +139,7 @@ class ObservationSpec:
         groups = tuple(groups)
         for group in groups:
             if group not in self.groups:
-                raise ConfigError(
-                    f"unknown group {group!r}; did you mean {nearest(group, self.groups)!r}? There "
-                    f"are {', '.join(self.groups)}"
-                )
+                raise ConfigError(f"unknown group {group!r}; {suggest(group, self.groups)}")
         return tuple(g for g in self.groups if g in groups or g in self.required_groups)
 
     def tables(self, generation: int) -> dict[str, list[list[int] | None]]:
