@@ -11,7 +11,14 @@ from typing import NoReturn
 
 import structlog
 
-__all__ = ["OneLineParser", "at_least_one", "output_file", "positive", "warn_on_stderr"]
+__all__ = [
+    "OneLineParser",
+    "at_least_one",
+    "not_negative",
+    "output_file",
+    "positive",
+    "warn_on_stderr",
+]
 
 
 class OneLineParser(ArgumentParser):
@@ -36,12 +43,20 @@ def warn_on_stderr() -> None:
 
 
 def at_least_one(text: str) -> int:
+    return _at_least(1, text)
+
+
+def not_negative(text: str) -> int:
+    return _at_least(0, text)
+
+
+def _at_least(least: int, text: str) -> int:
     try:
         value = int(text)
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not a whole number") from None
-    if value < 1:
-        raise ArgumentTypeError(f"{value} is too few: at least 1")
+    if value < least:
+        raise ArgumentTypeError(f"{value} is too few: at least {least}")
     return value
 
 

@@ -12,7 +12,13 @@ from typing import get_args
 import torch
 
 from bridge import BridgeConfig
-from bridge.arguments import OneLineParser, at_least_one, output_file, warn_on_stderr
+from bridge.arguments import (
+    OneLineParser,
+    at_least_one,
+    not_negative,
+    output_file,
+    warn_on_stderr,
+)
 from bridge.errors import BridgeError
 from bridge.machine import cpu_count
 from maple.profiling import ProfilingError
@@ -87,7 +93,7 @@ def measure(options: argparse.Namespace) -> Measured:
     torch.set_num_threads(options.threads or default_threads(cpu_count(), options.pool))
     return measure_training(
         PPOConfig(**{name: getattr(options, name) for name in SETTINGS}),
-        (False, True) if options.compare else (options.turbo is not False,),
+        (False, True) if options.compare else (options.turbo,),
         options.batches,
         bridge=BridgeConfig(pool=options.pool, warmup_battles=options.warmup),
         profiled=min(options.batches, MOST_DETAILED) if options.detailed else 0,
@@ -117,13 +123,6 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def not_negative(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{value} is too few: at least 0")
-    return value
-
-
 def output_folder(text: str) -> Path:
     """A folder that is there from now on: not when all work is done."""
     path = Path(text)
@@ -142,8 +141,12 @@ def parse_arguments() -> argparse.Namespace:
     )
     modes.add_argument(
         "--turbo",
-        action=argparse.BooleanOptionalAction,
-        help="one mode: with the faster simulator, which is the default, or as it comes",
+        action="store_true",
+        default=True,
+        help="with the faster simulator alone, which is the default",
+    )
+    modes.add_argument(
+        "--no-turbo", dest="turbo", action="store_false", help="with the simulator as it comes"
     )
     shown = parser.add_argument_group("what is measured and shown")
     shown.add_argument(

@@ -97,6 +97,8 @@ def check_session(file: Path, measured: Mode) -> None:
     [
         (["--batches", "0"], "0 is too few"),
         (["--compare", "--no-turbo"], "not allowed with"),
+        (["--turbo", "--no-turbo"], "not allowed with"),
+        (["--warmup", "-1"], "-1 is too few: at least 0"),
         (["--opponent", "nobody"], "nobody"),
         (["--output", str(SCRIPT)], "cannot be made: File exists"),
     ],
