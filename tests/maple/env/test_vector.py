@@ -414,7 +414,7 @@ def test_settings_that_make_no_sense_are_refused_and_leave_no_process(
         ({"bridge": {"pool": 1}}, "bridge is a BridgeConfig or the path of a YAML file"),
         ({"bridge": "nowhere.yml"}, "cannot read nowhere.yml"),
         ({"teams": "nonsense"}, "draws teams of its own"),
-        ({"observation": ["weather"]}, "There are own_team"),
+        ({"observation": ["weather"]}, "there are actives"),
         ({"opponent": "nobody"}, "unknown opponent 'nobody'"),
         ({"reward": {"wim": 1.0}}, "did you mean 'win'"),
         ({"observation": ["own_tea"]}, "did you mean 'own_team'"),
