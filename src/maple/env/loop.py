@@ -47,8 +47,12 @@ class OwnLoop:
         if self._is_closed:
             work.close()
             raise RuntimeError("the environment is closed")
-        if self._thread is None and _runs_a_loop():
-            self._move_out()
+        if (running := asyncio._get_running_loop()) is not None:
+            if running is self._runner.get_loop():
+                work.close()
+                raise RuntimeError("the environment cannot be waited for from within its own loop")
+            if self._thread is None:
+                self._move_out()
         if self._thread is None:
             return self._run_here(work)
         future = asyncio.run_coroutine_threadsafe(work, self._runner.get_loop())
@@ -57,6 +61,19 @@ class OwnLoop:
         except BaseException:
             future.cancel()
             raise
+
+    def ask(self, question: Callable[[], T]) -> T:
+        """What can be told at once: also to whoever is called in the middle of the loop's work.
+
+        That is how it is with a handler of signals, while the loop runs in the main thread.
+        """
+        if not self._is_closed and asyncio._get_running_loop() is self._runner.get_loop():
+            return question()
+
+        async def answer() -> T:
+            return question()
+
+        return self.run(answer())
 
     def _run_here(self, work: Coroutine[Any, Any, T]) -> T:
         """What asyncio.Runner.run does, in a third of its time: that counts for every step."""
@@ -133,11 +150,6 @@ class OwnLoop:
 
 def _nothing() -> None:
     """Wakes a loop."""
-
-
-def _runs_a_loop() -> bool:
-    """Whether this thread is inside an event loop."""
-    return asyncio._get_running_loop() is not None
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:

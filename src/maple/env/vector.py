@@ -284,7 +284,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
 
         Where the opponent's policy is in a queue, `inference` is what that says of itself.
         """
-        return self._loop.run(self._stage.stats(round_trips=round_trips))
+        return self._loop.ask(lambda: self._stage.stats(round_trips=round_trips))
 
     def warmed(self) -> None:
         """Waits until every process is warm, which takes some hundreds of battles each."""
@@ -292,11 +292,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
 
     def keep_trips(self, count: int) -> None:
         """Keeps at least so many of the latest round trips one by one; 0 for none."""
-        self._loop.run(self._stage.keep_trips(count))
+        self._loop.ask(lambda: self._stage.keep_trips(count))
 
     def latest_trips(self) -> Trips:
         """The round trips that were kept: whose they were, and what Node did when."""
-        return self._loop.run(self._stage.latest_trips())
+        return self._loop.ask(self._stage.latest_trips)
 
     # Inside
 
@@ -388,7 +388,7 @@ class _Stage:
             waited = f"{self.battles.timeout:g} s"
             raise StepTimeout(f"policy {policy!r} returned nothing within {waited}") from error
 
-    async def stats(self, *, round_trips: bool) -> dict[str, Any]:
+    def stats(self, *, round_trips: bool) -> dict[str, Any]:
         assert self._registry is not None
         stats = self._registry.stats(round_trips=round_trips)
         if isinstance(self._opponent, PolicyOpponent):
@@ -399,11 +399,11 @@ class _Stage:
         assert self._registry is not None
         await self._registry.warmed()
 
-    async def keep_trips(self, count: int) -> None:
+    def keep_trips(self, count: int) -> None:
         assert self._registry is not None
         self._registry.keep_trips(count)
 
-    async def latest_trips(self) -> Trips:
+    def latest_trips(self) -> Trips:
         assert self._registry is not None
         return self._registry.latest_trips()
 

@@ -572,6 +572,33 @@ def test_ctrl_c_ends_the_wait_and_nothing_else(
     assert controllers() == before
 
 
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_handler_of_signals_is_told_how_things_stand_while_a_step_waits(
+    settings: BridgeConfig, monkeypatch: pytest.MonkeyPatch, loop: str
+) -> None:
+    monkeypatch.setattr("maple.env.loop._loop_factory", lambda: LOOPS[loop])
+    told: list[dict[str, Any]] = []
+    with make(settings, num_envs=2) as env:
+        observation, info = env.reset()
+
+        def tell(number: int, frame: object) -> None:
+            told.append(env.stats())
+            with pytest.raises(RuntimeError, match="from within its own loop"):
+                env.warmed()
+
+        before = signal.signal(signal.SIGUSR1, tell)
+        try:
+            env.send(choose(observation), info["env_id"])
+            own = env._loop._runner.get_loop()
+            own.call_soon(own.call_soon, os.kill, os.getpid(), signal.SIGUSR1)
+            env.recv()
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+        [stats] = told
+        assert stats["pool"]["rooms"] == 2
+        assert repr(env._loop) == "<OwnLoop: in the caller>"
+
+
 def test_whoever_deals_with_ctrl_c_already_goes_on_doing_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
