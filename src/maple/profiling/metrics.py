@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -10,6 +11,7 @@ from .session import Metric, Session
 
 __all__ = ["Values", "merge_metrics", "percentile", "session_metrics"]
 
+_MOST = sys.float_info.max
 _STEPS = 128  # to a power of two: neighbours are less than a hundredth apart
 
 
@@ -31,7 +33,7 @@ class Values:
         if not math.isfinite(value):
             raise ValueError(f"a metric counts finite numbers, and {value} is none")
         self._counts[_neighbour(value)] += 1
-        self._total += value
+        self._total = max(-_MOST, min(_MOST, self._total + value))
         self._lowest, self._highest = min(self._lowest, value), max(self._highest, value)
         self._last = value
 
@@ -92,4 +94,8 @@ def percentile(metric: Metric, share: float) -> float:
 
 def _neighbour(value: float) -> float:
     mantissa, exponent = math.frexp(value)
-    return math.ldexp(round(mantissa * 2 * _STEPS) / (2 * _STEPS), exponent)
+    try:
+        return math.ldexp(round(mantissa * 2 * _STEPS) / (2 * _STEPS), exponent)
+    except OverflowError:
+        # It has none above it.
+        return value

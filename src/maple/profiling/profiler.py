@@ -26,7 +26,7 @@ from .overhead import cost_of_calls
 from .recording import Recording
 from .renderers.text import render_live, render_summary
 from .saving import Saved, save_session
-from .session import Feed, Overhead, ProcessPart, Session
+from .session import Feed, Overhead, ProcessPart, Session, plain
 from .system import Seen, SystemWatch
 from .ticker import Ticker
 from .torch_events import TorchEvents
@@ -324,9 +324,9 @@ class Profiler:
             began=datetime.fromtimestamp((machine.epoch + began) / 1e9, UTC)
             .astimezone()
             .isoformat(timespec="seconds"),
-            command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+            command=_command(),
             machine=machine,
-            settings=dict(settings or {}),
+            settings=plain(settings or {}),
             processes=[part],
             **seen._asdict(),
             overhead=self._overhead(),
@@ -370,6 +370,12 @@ def _measure_costs() -> dict[str, float]:
         "enabled": cost_of_calls(scratch.profile, _CALLS),
         "measured": cost_of_calls(measuring, _MEASURED_CALLS),
     }
+
+
+def _command() -> str:
+    """How this program was called; names of files may hold what is no text."""
+    words = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    return words.encode(errors="backslashreplace").decode()
 
 
 def _say(text: str) -> None:

@@ -7,11 +7,12 @@ processes share. What was not measured is None or absent, never zero.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from .errors import ProfilingError, UnreadableSession
 
@@ -39,6 +40,7 @@ __all__ = [
     "Usage",
     "load_session",
     "merge_sessions",
+    "plain",
 ]
 
 SCHEMA = "maple.profiling.session"
@@ -286,6 +288,16 @@ class Session(_Data, frozen=True, kw_only=True):
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+def plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a run as plain data: of what JSON does not know, what it is as text."""
+    data: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=_as_plain, str_keys=True)
+    return data
+
+
+def _as_plain(value: object) -> Any:  # noqa: ANN401 - a number, or a text
+    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 class _Header(msgspec.Struct):

@@ -71,6 +71,8 @@ def _check_part(part: ProcessPart, place: str) -> None:
         if operation.hdr is not None:
             _check_hdr(operation.hdr, f"{where}.hdr")
     for where, lap in _each(f"{place}.laps", part.laps):
+        if lap.laps < 1:
+            _refuse(f"{where}.laps", "is not at least 1")
         _check_columns(lap, where, most=len(part.operations))
     for name, metric in part.metrics.items():
         _check_metric(metric, f"{place}.metrics[{name!r}]")
@@ -132,7 +134,8 @@ def _check_usage(usage: Usage, place: str) -> None:
 
 def _check_hdr(text: str, place: str) -> None:
     try:
-        Histogram().add(Histogram.decode(text))
+        decoded = Histogram.decode(text)
+        Histogram(longest=decoded.longest).add(decoded)
     except _NO_HISTOGRAM as error:
         raise UnreadableSession(f"{place} cannot be decoded") from error
 

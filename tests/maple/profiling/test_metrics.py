@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import msgspec
 
 from bridge.throughput.quantities import MISSING
-from maple.profiling import Profiler, Session
+from maple.profiling import Profiler, Session, load_session
 from maple.profiling.analysis import analyse
 from maple.profiling.metrics import session_metrics
 from maple.profiling.renderers.text import render_summary
@@ -36,6 +39,14 @@ def test_metrics_of_several_processes_are_one_row_of_the_summary() -> None:
     both = msgspec.structs.replace(one, processes=[part, other])
     # Which of them was the last, nobody knows.
     assert reward_rows(both) == [["reward", "points", "4", "2", "1", "1", "3", "3", MISSING]]
+
+
+def test_the_largest_numbers_are_counted_and_can_be_saved(tmp_path: Path) -> None:
+    most = sys.float_info.max
+    session = rewarded(most, most, 1.7e308, -1.0)
+    session.save(tmp_path / "session.json")
+    [(_, metric)] = session_metrics(load_session(tmp_path / "session.json"))
+    assert (metric.count, metric.highest, metric.total) == (4, most, most)
 
 
 def test_metrics_of_different_roles_or_units_are_kept_apart() -> None:

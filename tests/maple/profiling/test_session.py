@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from maple.profiling import Profiler, ProfilingError, UnreadableSession
 from maple.profiling.analysis import analyse
+from maple.profiling.comparison import Verdict
 from maple.profiling.session import (
     GpuSample,
     Machine,
@@ -55,6 +57,39 @@ def test_a_session_is_the_same_after_it_was_saved_and_loaded(tmp_path: Path) -> 
     session = session_of((0, 1), (2, 5))
     session.save(tmp_path / "deep" / "session.json")
     assert load_session(tmp_path / "deep" / "session.json") == session
+
+
+def test_a_call_of_a_week_can_be_saved_and_loaded(tmp_path: Path) -> None:
+    session = session_of((0, 7 * 86_400), end=8 * 86_400)
+    session.save(tmp_path / "session.json")
+    assert row(analyse(load_session(tmp_path / "session.json")), "env_step").mean == pytest.approx(
+        7 * 86_400 * SECOND
+    )
+
+
+def test_settings_and_arguments_of_any_kind_can_be_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["train.py", "battles\udcff.yml"])
+    profiler = Profiler(clock=FakeClock())
+    profiler.enable(system=False)
+    settings = {
+        "folder": Path("runs"),
+        "rate": np.float32(0.5),
+        "layers": (np.int64(3), 4),
+        "reward": {"win": 1.0, 2: None},
+        "kind": Verdict.BETTER,
+    }
+    profiler.session("test", settings=settings).save(tmp_path / "session.json")
+    loaded = load_session(tmp_path / "session.json")
+    assert loaded.settings == {
+        "folder": "runs",
+        "rate": 0.5,
+        "layers": [3, 4],
+        "reward": {"win": 1.0, "2": None},
+        "kind": "better",
+    }
+    assert loaded.command == "train.py 'battles\\udcff.yml'"
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,10 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         lambda data: operation(data).update(hdr="HISTFAAAdamaged"),
         "processes[0].operations[1].hdr cannot be decoded",
     ),
+    "laps": (
+        lambda data: part(data)["laps"].append({"laps": 0, "time": 1, "calls": [], "ended": []}),
+        "processes[0].laps[0].laps is not at least 1",
+    ),
     "path": (
         lambda data: operation(data).update(path=[]),
         "processes[0].operations[1].path is empty",
