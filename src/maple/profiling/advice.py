@@ -14,6 +14,9 @@ _MEMORY = {
     "Inference": "a smaller batch_size, or a smaller network",
 }
 _GPU_MEMORY = "smaller minibatches or a smaller network; keep rollouts on the CPU until the update"
+_NODE_IS_THE_LIMIT = (
+    "turbo, if it is off, a process for each core (pool), fewer groups in config/observation.yml"
+)
 _SIMULATOR_BUSY = 0.75
 _SMALL_BATCH = 32
 
@@ -34,7 +37,7 @@ def advise(severity: str, operation: str, category: str, analysis: Analysis) -> 
         case "Learning":
             return _about_learning(operation)
         case "IPC":
-            return "scripts/ipc_stats.py shows the phases; more rooms a process share each write"
+            return _about_round_trips(operation)
         case "Logging I/O":
             return "log every so many steps and not each one; write in a thread of its own"
     return (
@@ -51,14 +54,23 @@ def _about_waiting(analysis: Analysis) -> str:
     busy = max(shares)
     if busy >= _SIMULATOR_BUSY:
         return (
-            f"Node is busy {percent(busy)} of the time, so battles are the limit: turbo, if it is "
-            "off, a process for each core (pool), fewer groups in config/observation.yml"
+            f"Node is busy {percent(busy)} of the time, so battles are the limit: "
+            f"{_NODE_IS_THE_LIMIT}"
         )
     return (
         f"Node is busy only {percent(busy)} of the time: a step waits for its slowest battle, and "
         "then Node for Python. More environments (num_envs) that are decided for in parts (recv "
         "and send, with a batch_size of half of them) keep both busy"
     )
+
+
+def _about_round_trips(operation: str) -> str:
+    match operation:
+        case "ipc_simulate":
+            return _NODE_IS_THE_LIMIT
+        case "ipc_node_encode":
+            return "views without lines or without requests, where nobody reads them"
+    return "scripts/ipc_stats.py shows the phases; more rooms a process share each write"
 
 
 def _about_environment(operation: str) -> str:

@@ -175,7 +175,7 @@ class Analysis:
             own: dict[str, float] = defaultdict(float)
             for row in place.rows:
                 own[row.category] += row.own
-            wall = place.feed.until - place.feed.since if place.feed else self.wall
+            wall = place.feed.length if place.feed else self.wall
             idle = max(0.0, wall * place.capacities[0] * (1 - place.share))
             whole = sum(own.values()) + idle
             found += [
@@ -397,7 +397,7 @@ def _from_the_top(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _fed_place(name: str, feed: Feed, config: ProfilingConfig) -> Place:
-    wall = feed.until - feed.since
+    wall = feed.length
     rows = []
     for operation in feed.operations:
         above: tuple[str, ...] = ()
@@ -463,7 +463,7 @@ def node_share(feed: Feed) -> float | None:
         for name, part in operation.parts.items()
         if name in _NODE_PARTS
     ]
-    return _quotient(sum(times), (feed.until - feed.since) * feed.workers)
+    return _quotient(sum(times), feed.length * feed.workers)
 
 
 # Names and numbers

@@ -232,7 +232,7 @@ def _joined(feeds: Sequence[Feed]) -> Feed:
         kind=first.kind,
         name=first.name,
         since=first.since,
-        until=first.since + sum(feed.until - feed.since for feed in feeds),
+        until=first.since + sum(feed.length for feed in feeds),
         capacity=max(feed.capacity for feed in feeds),
         workers=max(feed.workers for feed in feeds),
         rooms=max(feed.rooms for feed in feeds),

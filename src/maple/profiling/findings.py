@@ -1,7 +1,8 @@
 """What to do about a session: where it is slow, what that could gain at most, and what to try.
 
 Everything here follows from an analysis; nothing is known that was not measured. Operations are
-judged by their own time: what a parent's children explain is theirs.
+judged by their own time: what a parent's children explain is theirs. Where that takes too much and
+none of them does, it is the parent as a whole that is named.
 """
 
 from __future__ import annotations
@@ -37,8 +38,16 @@ LARGE = 100_000_000
 
 _WEIGHTS = {"share": 40.0, "per_call": 30.0, "memory": 15.0, "gpu": 15.0}
 _NODE = "Node"
+_NODE_WORK = ("ipc_simulate", "ipc_node_encode")
+_PYTHON_WORK = (
+    *("ipc_encode", "ipc_decode", "ipc_dispatch"),
+    *("inference_batch_build", "inference_forward"),
+)
+"""Of what the bridge tells, what is done one after the other; all else is waiting."""
 
 Severity = Literal["CRITICAL", "SLOW", "MEMORY", "GPU MEMORY"]
+_OF_TIME: tuple[Severity, ...] = ("CRITICAL", "SLOW")
+_SEVERITIES: tuple[Severity, ...] = (*_OF_TIME, "MEMORY", "GPU MEMORY")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +57,7 @@ class Bottleneck:
     The score is 0 to 100: 40 for its share of the time, 30 for the time of a call (all of it from
     100 ms on), 15 each for memory and GPU memory (from 100 MB on). What was not measured adds
     nothing. The share is of the wall time: for how much of it this was under way by itself,
-    whatever ran beside it.
+    whatever ran beside it; of Node's work, of the time of its processes.
     """
 
     name: str
@@ -103,7 +112,15 @@ def find(analysis: Analysis) -> Findings:
     return Findings(
         bottlenecks=tuple(bottlenecks),
         stages=tuple(sorted(_stages(analysis), key=lambda stage: -(stage.gain or 0.0))),
-        recommendations=tuple(_recommendations(analysis, bottlenecks)),
+        recommendations=tuple(
+            sorted(
+                (
+                    *_recommendations(analysis, bottlenecks),
+                    *_about_wholes(analysis, bottlenecks),
+                ),
+                key=lambda found: _SEVERITIES.index(found.severity),
+            )
+        ),
     )
 
 
@@ -116,12 +133,25 @@ def _bottlenecks(analysis: Analysis) -> Iterator[Bottleneck]:
         for row in place.rows:
             groups[place.name, row.name].append(row)
     for rows in groups.values():
-        yield _bottleneck(rows, analysis.wall)
+        covered = sum(map(_removable, rows))
+        yield _bottleneck(rows, covered / analysis.wall if analysis.wall else 0.0)
+    for place in analysis.fed:
+        yield from _fed_bottlenecks(place)
 
 
-def _bottleneck(rows: Sequence[Row], wall: int) -> Bottleneck:
+def _fed_bottlenecks(place: Place) -> Iterator[Bottleneck]:
+    assert place.feed is not None
+    for names, workers in ((_NODE_WORK, place.feed.workers), (_PYTHON_WORK, 1)):
+        for name in names:
+            rows = [row for row in place.rows if row.name == name]
+            if rows:
+                busy = sum(row.busy for row in rows)
+                yield _bottleneck(rows, busy / (place.feed.length * workers))
+
+
+def _bottleneck(rows: Sequence[Row], share: float) -> Bottleneck:
     calls, own = sum(row.calls for row in rows), sum(row.own for row in rows)
-    share = min(1.0, sum(map(_removable, rows)) / wall) if wall else 0.0
+    share = min(1.0, share)
     per_call = own / calls if calls else None
     memory, gpu = (_peak(rows, gauge) for gauge in ("memory", "gpu"))
     parts = {
@@ -173,8 +203,11 @@ def _stages(analysis: Analysis) -> Iterator[Stage]:
 
 def _removable(row: Row) -> float:
     """How much of the wall time could go with it at most."""
-    covered = row.busy if row.covered is None else row.covered
-    return min(row.own, covered)
+    return min(row.own, _covered(row))
+
+
+def _covered(row: Row) -> float:
+    return row.busy if row.covered is None else row.covered
 
 
 def _fed_stages(analysis: Analysis, place: Place, waiting: float | None) -> Iterator[Stage]:
@@ -186,13 +219,13 @@ def _fed_stages(analysis: Analysis, place: Place, waiting: float | None) -> Iter
             name=_NODE,
             place=place.name,
             capacity=place.feed.workers,
-            busy=share * place.feed.workers * (place.feed.until - place.feed.since),
+            busy=share * place.feed.workers * place.feed.length,
             utilisation=share,
             gain=None if waiting is None else _gain(waiting, analysis.wall),
         )
     forward = next((row for row in place.rows if row.name == "inference_forward"), None)
     if forward is not None:
-        wall = place.feed.until - place.feed.since
+        wall = place.feed.length
         yield Stage(
             name=forward.name,
             place=place.name,
@@ -222,7 +255,7 @@ def _gain(removable: float, wall: float) -> float:
 def _recommendations(
     analysis: Analysis, bottlenecks: Sequence[Bottleneck]
 ) -> Iterator[Recommendation]:
-    for severity in ("CRITICAL", "SLOW", "MEMORY", "GPU MEMORY"):
+    for severity in _SEVERITIES:
         for found in bottlenecks:
             reason = _reason(severity, found)
             if reason is not None:
@@ -233,6 +266,50 @@ def _recommendations(
                     reason=reason,
                     advice=advise(severity, found.name, found.category, analysis),
                 )
+
+
+def _about_wholes(
+    analysis: Analysis, bottlenecks: Sequence[Bottleneck]
+) -> Iterator[Recommendation]:
+    """The innermost operations that take too much only together with what is in them."""
+    for severity in _OF_TIME:
+        named = {(one.place, one.name) for one in bottlenecks if _reason(severity, one)}
+        for place in analysis.timed:
+            large = [row for row in place.rows if _is_large(severity, row, analysis.wall)]
+            for row in large:
+                inside = [one for one in place.rows if one.path[: len(row.path)] == row.path]
+                is_named = any((place.name, one.name) in named for one in inside)
+                if not is_named and not any(one in large for one in inside if one is not row):
+                    yield _about_whole(severity, row, place.children(row), analysis)
+
+
+def _is_large(severity: Severity, row: Row, wall: int) -> bool:
+    if severity == "SLOW":
+        return row.mean is not None and row.mean > SLOW
+    return _covered(row) > CRITICAL_SHARE * wall
+
+
+def _about_whole(
+    severity: Severity, row: Row, children: Sequence[Row], analysis: Analysis
+) -> Recommendation:
+    largest = max(children, key=lambda child: child.busy, default=row)
+    if largest.busy <= row.own:
+        largest = row
+    part = row.own if largest is row else largest.busy
+    if severity == "SLOW":
+        whole, most = (f"{time / row.calls / 1e6:,.0f} ms" for time in (row.busy, part))
+        whole = f"{whole} a call"
+    else:
+        whole = f"{percent(_covered(row) / analysis.wall)} of the time"
+        most = percent(part / row.busy)
+    name = "its own" if largest is row else largest.name
+    return Recommendation(
+        severity=severity,
+        operation=row.name,
+        place=row.place,
+        reason=f"{whole} with all that is in it, the largest part of it {name} ({most})",
+        advice=advise(severity, largest.name, largest.category, analysis),
+    )
 
 
 def _reason(severity: Severity, found: Bottleneck) -> str | None:

@@ -191,6 +191,10 @@ class Feed(_Data, frozen=True):
     sizes: dict[str, Distribution]
     node_work: NodeWork | None = None
 
+    @property
+    def length(self) -> int:
+        return self.until - self.since
+
 
 class ProcessPart(_Data, frozen=True):
     """What one process has recorded. `windows` is when it did.

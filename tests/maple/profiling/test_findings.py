@@ -7,12 +7,16 @@ import math
 from functools import partial
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 
+from bridge.histogram import Histogram
 from maple.profiling import NothingRecorded, Profiler
-from maple.profiling.analysis import Analysis, only
+from maple.profiling.analysis import Analysis, analyse, only
 from maple.profiling.findings import Findings, find
-from tests.maple.profiling.sessions import Rising
+from maple.profiling.session import FeedOperation
+from tests.maple.profiling.sessions import Rising, typical_session
 from tests.maple.profiling.stage import SECOND, Actor, FakeClock, recorded
 
 MB = 1_000_000
@@ -66,6 +70,67 @@ def test_bottlenecks_come_by_their_score_and_count_own_time_alone() -> None:
     assert found.bottlenecks[1].share == pytest.approx(0.001 / 0.091)
     # The batch as a whole takes all of the time, but it is not what stands in the way.
     assert severities(found) == [("CRITICAL", "env_step")]
+
+
+def test_what_takes_long_only_with_its_parts_is_named_with_the_largest_of_them() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    for _ in range(20):
+        with profiler.profile("training_batch"), profiler.profile("env_step"):
+            for part, seconds in (("env_wait", 0.07), ("env_observation", 0.05)):
+                with profiler.profile(part):
+                    clock.go(seconds)
+            clock.go(0.04)
+        clock.go(0.3)
+    found = [one for one in find(recorded(profiler)).recommendations if one.severity == "SLOW"]
+    assert [one.operation for one in found] == ["env_step"]
+    assert found[0].reason == (
+        "160 ms a call with all that is in it, the largest part of it env_wait (70 ms)"
+    )
+    assert "profiler.watch" in found[0].advice
+
+
+def test_a_share_that_no_part_of_it_explains_is_named_as_a_whole() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    for _ in range(100):
+        with profiler.profile("gradient_calculation"):
+            clock.go(0.02)
+            for part in ("loss_calculation", "backward"):
+                with profiler.profile(part):
+                    clock.go(0.015)
+        clock.go(0.05)
+    [found] = find(recorded(profiler)).recommendations
+    assert (found.severity, found.operation) == ("CRITICAL", "gradient_calculation")
+    assert found.reason == (
+        "50 % of the time with all that is in it, the largest part of it its own (40 %)"
+    )
+
+
+def test_what_the_bridge_has_timed_is_judged_too() -> None:
+    findings = find(analyse(typical_session()))
+    by_name = {found.name: found for found in findings.bottlenecks}
+    assert {"ipc_simulate", "inference_forward"} <= by_name.keys()
+    # Nobody works while a row waits.
+    assert not {"inference_queue_wait", "ipc_pipe_in", "ipc_node_wait"} & by_name.keys()
+
+
+def test_forwards_that_take_most_of_the_time_are_critical_although_a_queue_has_timed_them() -> None:
+    session = typical_session()
+    [part] = session.processes
+    [queue] = [feed for feed in part.feeds if feed.kind == "inference"]
+    whole = Histogram()
+    whole.record(np.full(50, 150_000_000))
+    forward = FeedOperation(
+        name="queue", total=None, parts={"forward": whole.summary() | {"hdr": whole.encode()}}
+    )
+    queue = msgspec.structs.replace(queue, operations=[forward])
+    part = msgspec.structs.replace(part, operations=[], laps=[], trace=None, feeds=[queue])
+    found = find(analyse(msgspec.structs.replace(session, processes=[part])))
+    assert severities(found) == [("CRITICAL", "inference_forward"), ("SLOW", "inference_forward")]
+    assert found.bottlenecks[0].share == pytest.approx(0.75, rel=0.02)
 
 
 @pytest.mark.parametrize(

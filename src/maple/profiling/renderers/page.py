@@ -121,7 +121,7 @@ def _recorded(analysis: Analysis) -> str:
 def _throughput(analysis: Analysis) -> Iterator[str]:
     for place in analysis.fed:
         assert place.feed is not None
-        counts, time = place.feed.counts, (place.feed.until - place.feed.since) / 1e9
+        counts, time = place.feed.counts, place.feed.length / 1e9
         if counts.get("decisions"):
             battles = f"{number(counts.get('battles_ended'))} battles ended, {place.name}"
             yield _tile("decisions a second", number(counts["decisions"] / time), battles)

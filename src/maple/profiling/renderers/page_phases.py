@@ -30,7 +30,7 @@ def _feed(name: str, feed: Feed, told: Told) -> str:
         for operation in feed.operations
         if operation.parts
     ]
-    time = (feed.until - feed.since) / 1e9
+    time = feed.length / 1e9
     counts = [
         (what.replace("_", " "), f"{number(count)}, {number(count / time)} a second")
         for what, count in feed.counts.items()

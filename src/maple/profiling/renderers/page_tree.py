@@ -52,7 +52,7 @@ def _place(place: Place, analysis: Analysis, told: Told) -> str:
 
 
 def _wall(place: Place, analysis: Analysis) -> int:
-    return place.feed.until - place.feed.since if place.feed else analysis.wall
+    return place.feed.length if place.feed else analysis.wall
 
 
 def _summary(place: Place, used: float, wall: int) -> str:
