@@ -1,4 +1,4 @@
-"""How much memory there is in use now, and the most there ever was: of this process, of its GPU."""
+"""How much memory there is in use now, and the most there ever was: of a process, of its GPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import psutil
 
 __all__ = ["Gauge", "GpuMemory", "Level", "ProcessMemory", "find_gauges"]
 
-_STATUS = Path("/proc/self/status")
 _LINES = re.compile(rb"^Vm(HWM|RSS):\s+(\d+) kB$", re.MULTILINE)
 
 
@@ -29,14 +28,19 @@ class Gauge(Protocol):
 
 
 class ProcessMemory:
-    """Resident memory of this process. Linux keeps count of the most; elsewhere it is not known."""
+    """Resident memory of a process. Linux keeps count of the most; elsewhere it is not known."""
+
+    def __init__(self, process: psutil.Process) -> None:
+        self._process = process
+        self._status = Path(f"/proc/{process.pid}/status")
 
     def read(self) -> Level:
+        """Raises psutil.Error if the process has gone."""
         try:
-            lines = dict(_LINES.findall(_STATUS.read_bytes()))
+            lines = dict(_LINES.findall(self._status.read_bytes()))
             return Level(int(lines[b"RSS"]) * 1024, int(lines[b"HWM"]) * 1024)
         except (OSError, KeyError):
-            now = psutil.Process().memory_info().rss
+            now = self._process.memory_info().rss
             return Level(now, now)
 
 
@@ -52,7 +56,7 @@ class GpuMemory:
 
 def find_gauges() -> dict[str, Gauge]:
     """Those that there are: "memory", and "gpu" where torch is in use and has one."""
-    gauges: dict[str, Gauge] = {"memory": ProcessMemory()}
+    gauges: dict[str, Gauge] = {"memory": ProcessMemory(psutil.Process())}
     torch: Any = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         gauges["gpu"] = GpuMemory(torch.cuda)

@@ -206,7 +206,7 @@ class Profiler:
                 self._torch = TorchEvents()
             if system:
                 self._watch = self._watch or SystemWatch(self._clock)
-                self._watch.look()
+                self._watch.begin()
             for source in tuple(self._sources):
                 source.resume()
             self._recording.turn_on()

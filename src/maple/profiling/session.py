@@ -227,7 +227,8 @@ class Sample(_Data, frozen=True):
 class Usage(_Data, frozen=True):
     """One process of ours, as the system sees it. `born` is when: milliseconds since 1970.
 
-    Of a long run not every sample is kept, but its highest `rss_peak` is.
+    `rss_peak` is the most that it had while it was watched, also between samples where the system
+    keeps count of it (Linux), and else the highest sample. Of a long run not every sample is kept.
     """
 
     pid: int
@@ -263,7 +264,8 @@ class Overhead(_Data, frozen=True):
 class Session(_Data, frozen=True, kw_only=True):
     """A recorded run, of one process or of several.
 
-    `rss_peak` is the most memory that all processes had together, at any look.
+    `rss_peak` is the most memory that all processes had together, at least: at any look, or when
+    one of them rose in between and the others had what they had at the looks around it.
     """
 
     schema: str = SCHEMA

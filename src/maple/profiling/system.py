@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import psutil
 
+from .gauges import Level, ProcessMemory
 from .session import GpuSample, Sample, Usage
 
-__all__ = ["GpuWatch", "ProcessWatch", "Seen", "SystemWatch"]
+__all__ = ["GpuWatch", "ProcessWatch", "Seen", "SystemWatch", "most_together"]
+
+K = TypeVar("K")
 
 _CONTROLLER = "controller.js"
 _MOST_SAMPLES = 2048
@@ -46,6 +49,12 @@ class SystemWatch:
             """Nanoseconds of CPU time that looking took."""
             self.looks = 0
 
+    def begin(self) -> None:
+        """Looks for the first time, or again after nobody did for a while."""
+        with self._lock:
+            self._processes.forget_levels()
+            self.look()
+
     def look(self) -> None:
         with self._lock:
             began = time.thread_time_ns()
@@ -67,12 +76,17 @@ class _Watched:
 
     role: str
     born: int
+    memory: ProcessMemory
     rss_peak: int = 0
     samples: list[Sample] = field(default_factory=list)
 
 
 class ProcessWatch:
-    """This process and all that it has started, directly or not, as long as each is there."""
+    """This process and all that it has started, directly or not, as long as each is there.
+
+    Where the system keeps count of the most memory that a process had, no rise between two looks is
+    missed, but for what comes after the last look at a process.
+    """
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
@@ -83,19 +97,28 @@ class ProcessWatch:
         """Forgets all; of whoever is still there, the next look is the first."""
         self._watched: dict[psutil.Process, _Watched] = {}
         self.rss_peak: int | None = None
-        """The most that all of them had together."""
+        """The most that all of them had together, at least: see `most_together`."""
+        self.forget_levels()
+
+    def forget_levels(self) -> None:
+        """What memory has reached until the next look counts for nothing."""
+        self._levels: dict[psutil.Process, Level] | None = None
 
     def look(self) -> None:
-        look, rss = self._clock(), 0
+        look, before, levels = self._clock(), self._levels, {}
         for process in (self._self, *self._self.children(recursive=True)):
             try:
                 with process.oneshot():
                     if process.status() != psutil.STATUS_ZOMBIE:
-                        rss += self._sample(process, look)
+                        levels[process] = self._sample(process, look)
             except psutil.Error:
                 # It has gone since it was listed.
                 continue
-        self.rss_peak = max(self.rss_peak or 0, rss)
+        for process, peak in _peaks(before, levels).items():
+            seen = self._watched[process]
+            seen.rss_peak = max(seen.rss_peak, peak)
+        self.rss_peak = max(self.rss_peak or 0, most_together(before, levels))
+        self._levels = levels
         if len(self._watched[self._self].samples) > _MOST_SAMPLES:
             self._thin()
         if len(self._watched) > _MOST_PROCESSES:
@@ -114,16 +137,16 @@ class ProcessWatch:
             if seen.samples
         ]
 
-    def _sample(self, process: psutil.Process, look: int) -> int:
-        rss = process.memory_info().rss
+    def _sample(self, process: psutil.Process, look: int) -> Level:
         seen = self._watched.get(process)
         if seen is None:
             born = round(process.create_time() * 1e3)
-            seen = self._watched[process] = _Watched(_role(process, self._self), born)
+            seen = _Watched(_role(process, self._self), born, ProcessMemory(process))
+        level = seen.memory.read()
         cpu = time.process_time_ns() if process == self._self else _cpu(process)
-        seen.samples.append(Sample(look=look, at=self._clock(), cpu=cpu, rss=rss))
-        seen.rss_peak = max(seen.rss_peak, rss)
-        return rss
+        seen.samples.append(Sample(look=look, at=self._clock(), cpu=cpu, rss=level.now))
+        self._watched[process] = seen
+        return level
 
     def _thin(self) -> None:
         """Keeps every other look: CPU time counts from the start of a process and loses nothing."""
@@ -138,6 +161,37 @@ class ProcessWatch:
         gone = [one for one, seen in self._watched.items() if seen.samples[-1].look < look]
         for process in gone[: -(-len(gone) // 2)]:
             del self._watched[process]
+
+
+def most_together(before: Mapping[K, Level] | None, now: Mapping[K, Level]) -> int:
+    """The most memory that all had together since the look before, as far as somebody saw it.
+
+    That is what all have now. Where one had more in between, it is that and, of each of the others,
+    what it had at both looks: it takes these to have had that much all the time. Two that rose may
+    have done so one after the other, and are not added up. So it may have been more, but for
+    pages that processes share, which count for each of them.
+    """
+    peaks = _peaks(before, now)
+    kept = {
+        key: min(level.now, before[key].now) if before is not None and key in before else 0
+        for key, level in now.items()
+    }
+    one_rose = (sum(kept.values()) - kept[key] + peak for key, peak in peaks.items())
+    return max(sum(level.now for level in now.values()), *one_rose)
+
+
+def _peaks(before: Mapping[K, Level] | None, now: Mapping[K, Level]) -> dict[K, int]:
+    """The most that each had since the look before, if there was one.
+
+    Who was not there then has come since, and its whole life counts. A count that has fallen was
+    begun anew, by a process that became another program, and has all that came since as well.
+    """
+    if before is None:
+        return {key: level.now for key, level in now.items()}
+    return {
+        key: level.now if key in before and before[key].highest == level.highest else level.highest
+        for key, level in now.items()
+    }
 
 
 class _Nvml(Protocol):

@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 
@@ -152,10 +153,10 @@ def test_an_operation_that_did_not_look_has_no_memory_rather_than_none_of_it(
 
 
 def test_memory_of_this_process_is_really_read() -> None:
-    before = ProcessMemory().read()
+    before = ProcessMemory(psutil.Process()).read()
     with mmap.mmap(-1, 50_000_000) as block:
         block.write(b"x" * len(block))
-        after = ProcessMemory().read()
+        after = ProcessMemory(psutil.Process()).read()
     assert after.now - before.now > 40_000_000
     assert after.highest >= after.now
 

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import psutil
@@ -14,14 +15,24 @@ import pytest
 
 from maple.profiling import Profiler, ProfilingConfig
 from maple.profiling.analysis import analyse
+from maple.profiling.gauges import Level
 from maple.profiling.renderers.text import render_summary
 from maple.profiling.session import Sample, Usage
-from maple.profiling.system import GpuWatch, ProcessWatch, SystemWatch
+from maple.profiling.system import GpuWatch, ProcessWatch, SystemWatch, most_together
 from maple.profiling.usage import measure_gpus, measure_machine
 from tests.maple.profiling.stage import SECOND, FakeClock
 
 ALL = np.array([[0, 1000 * SECOND]])
 BUSY = "import time\nprint('on', flush=True)\nwhile True: pass"
+BLOCK = 200_000_000
+KEEPS_COUNT = pytest.mark.skipif(sys.platform != "linux", reason="Linux keeps count of the most")
+RISING = f"""
+import sys
+print("on", flush=True)
+for line in sys.stdin:
+    b"x" * {BLOCK}
+    print("fallen", flush=True)
+"""
 
 
 def usage(pid: int, role: str, *samples: tuple[int, float, float, int]) -> Usage:
@@ -166,6 +177,100 @@ def test_the_profiler_looks_from_time_to_time_and_no_thread_is_left() -> None:
     assert "GPU: not measured" in text
     # A lap for each time it looked: what varies can be told.
     assert len(session.processes[0].laps) >= 10
+
+
+# The most memory
+
+
+class Rising:
+    """A process that rises by a block, and falls again, whenever it is told to."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", RISING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.pid = self._process.pid
+        self._listen()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def rise(self) -> None:
+        assert self._process.stdin is not None
+        print("rise", file=self._process.stdin, flush=True)
+        self._listen()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline()
+
+
+def peaks(watch: ProcessWatch) -> dict[int, int]:
+    return {one.pid: one.rss_peak for one in watch.usages()}
+
+
+@KEEPS_COUNT
+def test_memory_that_rose_and_fell_between_two_looks_is_seen() -> None:
+    watch = ProcessWatch(time.monotonic_ns)
+    with Rising() as child:
+        watch.look()
+        child.rise()
+        watch.look()
+        [usage] = [one for one in watch.usages() if one.pid == child.pid]
+        # And so it is of one that nobody has seen before it fell.
+        with Rising() as other:
+            other.rise()
+            watch.look()
+    assert max(sample.rss for sample in usage.samples) < BLOCK
+    assert usage.rss_peak > BLOCK
+    assert peaks(watch)[other.pid] > BLOCK
+    own = min(sample.rss for one in watch.usages() if one.role == "main" for sample in one.samples)
+    assert watch.rss_peak is not None
+    assert watch.rss_peak >= usage.rss_peak + own
+
+
+@KEEPS_COUNT
+def test_what_memory_had_reached_before_a_reset_does_not_count() -> None:
+    watch = ProcessWatch(time.monotonic_ns)
+    with Rising() as child:
+        watch.look()
+        child.rise()
+        watch.look()
+        watch.clear()
+        watch.look()
+        watch.look()
+    assert peaks(watch)[child.pid] < BLOCK
+
+
+@KEEPS_COUNT
+def test_what_memory_reached_while_the_profiler_was_off_does_not_count() -> None:
+    profiler = Profiler(ProfilingConfig(sample_interval=60))
+    with Rising() as child:
+        profiler.enable()
+        profiler.disable()
+        child.rise()
+        profiler.enable()
+        profiler.disable()
+    [usage] = [one for one in profiler.session("test").usages if one.pid == child.pid]
+    assert usage.rss_peak < BLOCK
+
+
+def test_of_all_together_the_most_is_at_a_look_or_when_one_of_them_rose() -> None:
+    before = {"main": Level(100, 500), "node": Level(50, 60)}
+    assert most_together(None, before) == 150
+    assert most_together(before, before) == 150
+    # One rose and fell again: of the other it is certain what it had at both looks.
+    assert most_together(before, {"main": Level(90, 700), "node": Level(40, 60)}) == 740
+    assert most_together(before, {"main": Level(90, 700), "node": Level(80, 80)}) == 750
+    # Two did, and nobody knows whether at once.
+    assert most_together(before, {"main": Level(90, 700), "node": Level(40, 900)}) == 990
+    # One has gone, and one has come.
+    assert most_together(before, {"main": Level(90, 500), "new": Level(10, 300)}) == 390
+    # One has become another program, whose count began anew.
+    assert most_together(before, {"main": Level(10, 200), "node": Level(50, 60)}) == 250
 
 
 # GPUs
