@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -213,12 +214,8 @@ class GpuWatch:
     def __init__(self, clock: Callable[[], int], nvml: _Nvml | None = None) -> None:
         self._clock = clock
         self._nvml = nvml or _find_nvml()
-        self._gpus: dict[str, Any] = {}
+        self._gpus = dict(self._find())
         self.samples: list[GpuSample] = []
-        if self._nvml is not None:
-            for index in range(self._nvml.nvmlDeviceGetCount()):
-                gpu = self._nvml.nvmlDeviceGetHandleByIndex(index)
-                self._gpus[f"{index}: {self._nvml.nvmlDeviceGetName(gpu)}"] = gpu
 
     def look(self) -> None:
         for name, gpu in self._gpus.items():
@@ -237,16 +234,28 @@ class GpuWatch:
         if len(self.samples) > _MOST_SAMPLES:
             del self.samples[1:-1:2]
 
-    def _ask(self, question: Callable[[Any], Any], gpu: Any) -> Any:  # noqa: ANN401
-        """What a GPU answers; None if it does not tell that, as some cards do not."""
+    def _find(self) -> Iterator[tuple[str, Any]]:
+        """Those that can be asked, by name: one that was lost, or that is not ours, cannot."""
+        if self._nvml is None:
+            return
+        for index in range(self._ask(self._nvml.nvmlDeviceGetCount) or 0):
+            gpu = self._ask(self._nvml.nvmlDeviceGetHandleByIndex, index)
+            name = None if gpu is None else self._ask(self._nvml.nvmlDeviceGetName, gpu)
+            if name is not None:
+                yield f"{index}: {name}", gpu
+
+    def _ask(self, question: Callable[..., Any], *about: Any) -> Any:  # noqa: ANN401
+        """What it answers; None if it does not tell that, as some cards do not."""
         assert self._nvml is not None
         try:
-            return question(gpu)
+            return question(*about)
         except self._nvml.NVMLError:
             return None
 
 
+@functools.cache
 def _find_nvml() -> _Nvml | None:
+    """The library, set up once for all watches. It stays so until the process ends."""
     try:
         import pynvml
     except ModuleNotFoundError:

@@ -278,22 +278,31 @@ def test_of_all_together_the_most_is_at_a_look_or_when_one_of_them_rose() -> Non
 
 @dataclass
 class FakeNvml:
-    """A machine with one GPU."""
+    """A machine with one GPU, or more. Those that are lost fail at what `fails` names."""
 
     busy: int = 50
     hides: bool = False
+    gpus: int = 1
+    lost: tuple[int, ...] = ()
+    fails: str = ""
     NVMLError: type[Exception] = LookupError
 
     def nvmlInit(self) -> None:  # noqa: N802
         pass
 
     def nvmlDeviceGetCount(self) -> int:  # noqa: N802
-        return 1
+        if self.fails == "count":
+            raise self.NVMLError
+        return self.gpus
 
     def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
+        if self.fails == "handle" and index in self.lost:
+            raise self.NVMLError
         return index
 
     def nvmlDeviceGetName(self, handle: int) -> str:  # noqa: N802
+        if self.fails == "name" and handle in self.lost:
+            raise self.NVMLError
         return "a card"
 
     def nvmlDeviceGetUtilizationRates(self, handle: int) -> object:  # noqa: N802
@@ -320,3 +329,20 @@ def test_what_a_gpu_does_not_tell_is_unknown_and_stops_nobody() -> None:
     watch.look()
     [gpu] = measure_gpus(watch.samples)
     assert (gpu.busy, gpu.memory_peak) == (None, 50_000)
+
+
+@pytest.mark.parametrize("fails", ["handle", "name"])
+def test_a_gpu_that_is_lost_is_not_measured_and_the_others_are(fails: str) -> None:
+    watch = GpuWatch(FakeClock(), FakeNvml(gpus=3, lost=(1,), fails=fails))
+    watch.look()
+    assert [gpu.name for gpu in measure_gpus(watch.samples)] == ["0: a card", "2: a card"]
+
+
+def test_gpus_that_cannot_be_counted_keep_no_profiler_from_being_turned_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("maple.profiling.system._find_nvml", lambda: FakeNvml(fails="count"))
+    profiler = Profiler()
+    profiler.enable()
+    profiler.disable()
+    assert profiler.session("test").gpus == []
