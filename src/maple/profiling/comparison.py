@@ -6,39 +6,20 @@ machine differ by a few percent besides: both have to be exceeded before anythin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
 from .analysis import Analysis, Row
 from .battles import battle_figures
 from .errors import NothingRecorded
+from .noise import Verdict, judge
 
-__all__ = ["DRIFT", "LEAST_LAPS", "Compared", "Comparison", "Verdict", "compare", "judge"]
-
-DRIFT = 0.05
-"""By how much runs of the same code may differ as a whole."""
-LEAST_LAPS = 5
-_RESAMPLES = 2000
-_CONFIDENCE = 95.0
+__all__ = ["Compared", "Comparison", "Verdict", "compare"]
 
 _COUNTED = {"episodes": "wall time of an episode", "steps": "wall time of a step"}
 _RATES = ("decisions a second", "battles a second")
-
-
-class Verdict(StrEnum):
-    """Of the second beside the first."""
-
-    BETTER = "better"
-    WORSE = "worse"
-    NOISE = "within noise"
-    TOO_FEW = "too few laps to tell"
-    GONE = "only in the first"
-    NEW = "only in the second"
-    NONE = ""
-    """There is nothing to judge by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,32 +58,6 @@ def compare(first: Analysis, second: Analysis) -> Comparison:
         overall=tuple(_overall(first, second)),
         operations=tuple(_operations(first, second)),
     )
-
-
-def judge(
-    first: Sequence[float], second: Sequence[float], *, drift: float = DRIFT
-) -> tuple[float | None, tuple[float, float] | None, Verdict]:
-    """The ratio of medians of two series of times, where it lies, and what that means.
-
-    The interval is that of resampled medians (a bootstrap); it is the same each time.
-    """
-    if min(len(first), len(second)) < LEAST_LAPS:
-        return None, None, Verdict.TOO_FEW
-    random = np.random.default_rng(0)
-    medians = [
-        np.median(random.choice(np.asarray(series), (_RESAMPLES, len(series))), axis=1)
-        for series in (first, second)
-    ]
-    outside = (100 - _CONFIDENCE) / 2
-    low, high = np.percentile(medians[1] / medians[0], (outside, 100 - outside)).tolist()
-    ratio = float(np.median(second) / np.median(first))
-    if low > 1 and ratio > 1 + drift:
-        verdict = Verdict.WORSE
-    elif high < 1 and ratio < 1 - drift:
-        verdict = Verdict.BETTER
-    else:
-        verdict = Verdict.NOISE
-    return ratio, (low, high), verdict
 
 
 # Operations

@@ -10,7 +10,8 @@ import pytest
 
 from maple.profiling import NothingRecorded, Profiler
 from maple.profiling.analysis import Analysis
-from maple.profiling.comparison import Compared, Comparison, Verdict, compare, judge
+from maple.profiling.comparison import Compared, Comparison, compare
+from maple.profiling.noise import Verdict
 from maple.profiling.renderers.side_by_side import render_comparison, render_csv
 from tests.maple.profiling.stage import SECOND, FakeClock, recorded
 
@@ -62,19 +63,8 @@ def test_the_same_thing_twice_is_noise_however_noisy_it_is() -> None:
         for seed in range(20)
     ]
     # Of twenty pairs that are alike, one may look different by chance.
-    assert alike.count(Verdict.NOISE) >= 18
-
-
-def test_a_large_difference_inside_of_larger_noise_is_not_believed() -> None:
-    first = [1.0, 1.0, 9.0, 9.0, 1.0, 9.0]
-    second = [1.3, 1.3, 9.3, 9.3, 1.3, 9.3]
-    assert judge(first, second)[2] is Verdict.NOISE
-
-
-def test_a_difference_that_is_certain_but_smaller_than_drift_is_noise() -> None:
-    assert judge([1.0] * 10, [1.04] * 10)[2] is Verdict.NOISE
-    assert judge([1.0] * 10, [1.06] * 10)[2] is Verdict.WORSE
-    assert judge([1.0] * 10, [0.94] * 10)[2] is Verdict.BETTER
+    assert sum(one in (Verdict.BETTER, Verdict.WORSE) for one in alike) <= 1
+    assert alike.count(Verdict.NOISE) >= 14
 
 
 def test_what_is_shown_is_what_is_compared() -> None:

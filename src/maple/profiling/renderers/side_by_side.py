@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from bridge.throughput.quantities import MISSING, duration, number, percent, size
 
-from ..comparison import DRIFT, Compared, Comparison, Verdict
+from ..comparison import Compared, Comparison
+from ..noise import DRIFT, Verdict
 from .grid import columns, heading
 
 __all__ = ["render_comparison", "render_csv"]
