@@ -51,6 +51,17 @@ class Lane(list["Call"]):
         """Whether its thread has ended, and nothing is left to be looked at."""
         return not (self or self.rows or self.measured or self._thread.is_alive())
 
+    def forget(self, until: int) -> list[Call]:
+        """Forgets what has ended by then. Returns what is left, which counts from then on."""
+        count = len(self)
+        kept = [call for call in self[:count] if not 0 < call.end <= until]
+        for call in kept:
+            call.start = max(call.start, until)
+        self[:count] = kept
+        self.rows.clear()
+        self.measured.clear()
+        return kept
+
 
 class _OwnLane(threading.local):
     """Where a thread finds its own lane; made when it first looks."""

@@ -60,7 +60,7 @@ class Recording:
             for lane in self.recorder.lanes:
                 for call in lane:
                     if not call.end:
-                        call.start += now - stopped
+                        call.start = min(call.start + now - stopped, now)
                     elif call.end > stopped:
                         call.end = max(call.start, stopped)
             self._tree.resume(now)
@@ -78,10 +78,8 @@ class Recording:
         with self._lock:
             self.fold()
             now = self._clock()
-            under_way = [call for lane in self.recorder.lanes for call in lane if not call.end]
-            for call in under_way:
-                call.start = now
-            self._tree.clear(now, [call.node for call in under_way if call.node is not None])
+            kept = [call for lane in self.recorder.lanes for call in lane.forget(now)]
+            self._tree.clear(now, [call.node for call in kept if call.node is not None])
             self._laps.clear()
             self._history.clear()
             self._windows = [(now, now)] if self._is_on else []

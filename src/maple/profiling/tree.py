@@ -35,6 +35,7 @@ _STRETCH = 1_000_000_000
 _MOST_STRETCHES = 64
 _MISSING = contextvars.Token.MISSING
 _NO_FAMILY = 0
+_FORGOTTEN = -1  # the number of a node that is in no tree any more
 _NO_ROWS = np.empty((0, _COLUMNS), np.int64)
 _NEVER = np.iinfo(np.int64).max
 
@@ -162,7 +163,7 @@ class Tree:
     """All calls of a process since it was last cleared."""
 
     def __init__(self, since: int) -> None:
-        self.since = since
+        self.since = self._began = since
         """Up to when all is accounted for."""
         self.nodes: list[Node] = []
         self.tracks: dict[str, Track] = {}
@@ -178,7 +179,7 @@ class Tree:
 
     def clear(self, since: int, under_way: Iterable[Node]) -> None:
         """Forgets all but the places of what is under way, which counts from here on."""
-        self.since = since
+        self.since = self._began = since
         self._stretch, self._stretches = since, 0
         kept: dict[Node, None] = {}
         for node in under_way:
@@ -186,6 +187,10 @@ class Tree:
             while above is not None:
                 kept[above] = None
                 above = above.parent
+        for node in self.nodes:
+            if node not in kept:
+                node.number = _FORGOTTEN
+                node.children = {}
         self.nodes = sorted(kept, key=lambda node: node.number)
         for number, node in enumerate(self.nodes):
             node.clear()
@@ -275,6 +280,11 @@ class Tree:
         return track
 
     def _grow(self, operation: str, above: Track | Node) -> Node:
+        while isinstance(above, Node) and above.number == _FORGOTTEN:
+            # The call above has ended just when all was forgotten.
+            above = above.parent or self._track(above.track.thread)
+        if operation in above.children:
+            return above.children[operation]
         track, depth = (above, 0) if isinstance(above, Track) else (above.track, above.depth + 1)
         is_in_it = isinstance(above, Node) and above.operation == TOO_MANY
         if is_in_it or len(self.nodes) >= _MOST_NODES or depth >= _MOST_LEVELS:
@@ -292,7 +302,7 @@ class Tree:
     def fold(self, lanes: Sequence[Lane], until: int) -> list[Ended]:
         """Adds what happened from `since` until then, and returns the calls that have ended."""
         since, self.since = self.since, until
-        taken = [_take(lane) for lane in lanes]
+        taken = [_take(lane, self._began) for lane in lanes]
         columns = np.concatenate((_NO_ROWS, *taken)).T.copy()
         if (np.diff(columns[2]) < 0).any():
             # From here on all is in the order in which calls began.
@@ -408,22 +418,27 @@ class Tree:
         self._durations.append((nodes, durations))
 
     def _note_growths(self, lane: Lane) -> None:
-        placed = [call for call in lane.measured[:] if call.node is not None]
-        for call in placed:
-            assert call.node is not None
+        for call in lane.measured[:]:
+            node = call.node
+            if node is None:
+                continue
+            lane.measured.remove(call)
+            if call.end < self._began:
+                continue
             for gauge, growth in call.growth.items():
-                before = call.node.growths.get(gauge, Growth())
-                call.node.growths[gauge] = Growth(
+                before = node.growths.get(gauge, Growth())
+                node.growths[gauge] = Growth(
                     before.calls + 1, before.total + growth, max(before.peak, growth)
                 )
-            lane.measured.remove(call)
 
 
-def _take(lane: Lane) -> Times:
+def _take(lane: Lane, began: int) -> Times:
     """The rows of a lane, and those of calls under way, which end never."""
     count = len(lane.rows)
     rows = np.fromiter(lane.rows, np.int64, count).reshape(-1, _COLUMNS)
     del lane.rows[:count]
+    # A thread may say only now that a call had ended before all was forgotten.
+    rows = rows[rows[:, 3] >= began]
     under_way = []
     for call in lane[:]:
         if call.node is not None:

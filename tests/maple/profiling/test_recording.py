@@ -9,8 +9,9 @@ import os
 import random
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 
 import pytest
@@ -649,6 +650,96 @@ def test_after_a_reset_calls_count_from_there_on(profiler: Profiler, clock: Fake
     assert row(analysis, "training_total").longest == 2 * SECOND
     assert analysis.count("steps") is None
     assert analysis.session.processes[0].metrics == {}
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_after_a_reset_nothing_is_left_of_calls_that_ended_while_it_was_off(
+    profiler: Profiler, clock: FakeClock, depth: int
+) -> None:
+    with ExitStack() as stack:
+        for level in range(depth):
+            stack.enter_context(profiler.profile(f"gone_{level}"))
+        clock.go(1)
+        profiler.disable()
+    profiler.reset()
+    profiler.enable(system=False)
+    for _ in range(3):
+        with profiler.profile("env_step"):
+            clock.go(1)
+    profiler.disable()
+    found = operations(profiler)
+    assert {path: one.calls for path, one in found.items()} == {"env_step": 3}
+    assert found["env_step"].busy == 3 * SECOND
+
+
+class Shifting(FakeClock):
+    """A clock at which things happen between two looks at it, as other threads see to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.next: list[Callable[[], object]] = []
+
+    def __call__(self) -> int:
+        now = self.now
+        if self.next:
+            happening, self.next = self.next, []
+            self.now += 1
+            for happens in happening:
+                happens()
+        return now
+
+
+@pytest.mark.parametrize("track_memory", [False, True])
+def test_after_a_reset_nothing_is_left_of_calls_that_ended_while_it_was_made(
+    track_memory: bool,
+) -> None:
+    clock = Shifting()
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    calls = [profiler.profile(name, track_memory=track_memory) for name in "abc"]
+    for call in calls:
+        contextvars.Context().run(call.__enter__)
+    clock.go(1)
+    # After the moment up to which all is added up, and before that at which it begins anew.
+    clock.next = [partial(call.__exit__, None, None, None) for call in calls]
+    profiler.reset()
+    assert operations(profiler) == {}
+    with profiler.profile("env_step"):
+        clock.go(1)
+    assert {path: one.calls for path, one in operations(profiler).items()} == {"env_step": 1}
+    assert profiler._recorder.own.lane.measured == []
+
+
+def test_a_call_that_had_ended_and_did_not_say_so_before_a_reset_is_forgotten() -> None:
+    """Its thread had looked at the clock, and was held up before it could write that down."""
+    clock = Shifting()
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    call = profiler.profile("gone")
+    call.__enter__()
+    clock.go(1)
+    clock.next = [profiler.reset]
+    call.__exit__(None, None, None)
+    with profiler.profile("env_step"):
+        clock.go(1)
+    found = operations(profiler)
+    assert {path: one.calls for path, one in found.items() if one.calls} == {"env_step": 1}
+
+
+def test_a_task_that_goes_on_after_a_reset_hangs_on_nothing_that_was_forgotten(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    task = contextvars.Context()
+    with profiler.profile("outer"), profiler.profile("gone") as gone:
+        task = contextvars.copy_context()
+        clock.go(1)
+    assert isinstance(gone, Call)
+    profiler.reset()
+    call = profiler.profile("late")
+    task.run(call.__enter__)
+    clock.go(1)
+    task.run(call.__exit__, None, None, None)
+    assert {path: one.busy for path, one in operations(profiler).items()} == {"late": SECOND}
 
 
 def test_a_forked_child_does_not_record_for_its_parent() -> None:
