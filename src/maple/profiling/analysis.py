@@ -208,7 +208,14 @@ def analyse(session: Session, config: ProfilingConfig | None = None) -> Analysis
         config=config,
         wall=wall,
         places=tuple(place for place in (*timed, *fed) if place.rows),
-        machine=measure_machine(session.usages, session.machine.cores, windows, session.rss_peak),
+        machine=measure_machine(
+            session.usages,
+            session.machine.cores,
+            windows,
+            session.rss_peak,
+            machine_cpu=session.machine_cpu,
+            all_cores=session.machine.all_cores,
+        ),
         gpus=measure_gpus(session.gpus),
     )
 

@@ -21,6 +21,7 @@ _PACKAGES = ("maple", "torch", "numpy", "poke-env", "uvloop")
 def describe_machine() -> Machine:
     return Machine(
         cores=cpu_count(),
+        all_cores=psutil.cpu_count() or cpu_count(),
         cpu=cpu_model(),
         memory=psutil.virtual_memory().total,
         system=f"{platform.system()} {platform.machine()}",

@@ -318,7 +318,7 @@ class Profiler:
         )
         machine = describe_machine()
         began = recorded["windows"][0][0] if recorded["windows"] else self._clock()
-        seen = self._watch.describe() if self._watch else Seen([], None, [])
+        seen = self._watch.describe() if self._watch else Seen([], None, [], [])
         return Session(
             name=name,
             began=datetime.fromtimestamp((machine.epoch + began) / 1e9, UTC)

@@ -28,6 +28,7 @@ __all__ = [
     "GpuSample",
     "Lap",
     "Machine",
+    "MachineCpu",
     "Metric",
     "NodeWork",
     "Operation",
@@ -46,6 +47,8 @@ __all__ = [
 SCHEMA = "maple.profiling.session"
 VERSION = 1
 
+_MAIN = "main"
+
 MAIN_THREAD = "MainThread"
 """The track of the thread that the process began with."""
 
@@ -63,10 +66,12 @@ class _Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Machine(_Data, frozen=True):
     """Where it was recorded. `boot` names the run of the machine, whose clock the moments are of.
 
-    `epoch` is the nanosecond since 1970 at which that clock would have read 0.
+    `cores` is how many we may use of `all_cores`, and `epoch` the nanosecond since 1970 at which
+    that clock would have read 0.
     """
 
     cores: int
+    all_cores: int
     cpu: str | None
     memory: int
     system: str
@@ -238,6 +243,21 @@ class Usage(_Data, frozen=True):
     samples: list[Sample]
 
 
+class MachineCpu(_Data, frozen=True):
+    """The CPU time of all cores at a look of process `pid`, in nanoseconds that only grow.
+
+    `busy` is what any program took, and `ours` what that process did and all that it has started,
+    those that have ended too; `steal` is what the hypervisor gave to other machines meanwhile.
+    """
+
+    pid: int
+    look: int
+    at: int
+    busy: int
+    ours: int
+    steal: int | None
+
+
 class GpuSample(_Data, frozen=True):
     """One look at a GPU: how busy it was, from 0 to 1, and bytes in use. None is what it hides."""
 
@@ -278,6 +298,7 @@ class Session(_Data, frozen=True, kw_only=True):
     processes: list[ProcessPart]
     usages: list[Usage]
     rss_peak: int | None
+    machine_cpu: list[MachineCpu]
     gpus: list[GpuSample]
     overhead: Overhead | None
     torch_events: list[dict[str, Any]] | None = None
@@ -358,6 +379,7 @@ def merge_sessions(sessions: Sequence[Session]) -> Session:
         processes=[part for session in sessions for part in session.processes],
         rss_peak=max((s.rss_peak for s in sessions if s.rss_peak is not None), default=None),
         usages=_merge_usages([usage for session in sessions for usage in session.usages]),
+        machine_cpu=_merge_machine_cpu(sessions),
         gpus=sorted((gpu for session in sessions for gpu in session.gpus), key=lambda gpu: gpu.at),
         torch_events=_joined([s.torch_events for s in sessions if s.torch_events is not None]),
     )
@@ -373,6 +395,13 @@ def _refuse_parts_given_twice(sessions: Sequence[Session]) -> None:
                     f"the part of process {part.pid} ({part.role}) in {session.name} is given twice"
                 )
             seen.add(key)
+
+
+def _merge_machine_cpu(sessions: Sequence[Session]) -> list[MachineCpu]:
+    """In the order of time. Of a process that another has watched, that one has counted all."""
+    watched = {usage.pid for session in sessions for usage in session.usages if usage.role != _MAIN}
+    looks = [one for session in sessions for one in session.machine_cpu if one.pid not in watched]
+    return sorted(looks, key=lambda one: one.at)
 
 
 def _merge_usages(usages: Sequence[Usage]) -> list[Usage]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import psutil
 
 from .gauges import Level, ProcessMemory
-from .session import GpuSample, Sample, Usage
+from .session import GpuSample, MachineCpu, Sample, Usage
 
 __all__ = ["GpuWatch", "ProcessWatch", "Seen", "SystemWatch", "most_together"]
 
@@ -24,10 +24,11 @@ _MOST_PROCESSES = 256
 
 
 class Seen(NamedTuple):
-    """What was seen of processes, the most memory of all together, and of GPUs."""
+    """What was seen of processes, the most memory of all together, the machine, and of GPUs."""
 
     usages: list[Usage]
     rss_peak: int | None
+    machine_cpu: list[MachineCpu]
     gpus: list[GpuSample]
 
 
@@ -67,7 +68,10 @@ class SystemWatch:
     def describe(self) -> Seen:
         with self._lock:
             return Seen(
-                self._processes.usages(), self._processes.rss_peak, list(self._gpus.samples)
+                usages=self._processes.usages(),
+                rss_peak=self._processes.rss_peak,
+                machine_cpu=list(self._processes.machine_cpu),
+                gpus=list(self._gpus.samples),
             )
 
 
@@ -99,6 +103,8 @@ class ProcessWatch:
         self._watched: dict[psutil.Process, _Watched] = {}
         self.rss_peak: int | None = None
         """The most that all of them had together, at least: see `most_together`."""
+        self.machine_cpu: list[MachineCpu] = []
+        """What they took together, and what any program of the machine did."""
         self.forget_levels()
 
     def forget_levels(self) -> None:
@@ -107,14 +113,19 @@ class ProcessWatch:
 
     def look(self) -> None:
         look, before, levels = self._clock(), self._levels, {}
+        ours, is_whole = 0, True
+        # Each before its children: what one took that ends meanwhile is not counted twice.
         for process in (self._self, *self._self.children(recursive=True)):
             try:
                 with process.oneshot():
+                    ours += _cpu_with_ended(process)
                     if process.status() != psutil.STATUS_ZOMBIE:
                         levels[process] = self._sample(process, look)
             except psutil.Error:
-                # It has gone since it was listed.
-                continue
+                # It has gone since it was listed, and what it took is nowhere in what was read.
+                is_whole = False
+        if is_whole:
+            self._note_machine(look, ours)
         for process, peak in _peaks(before, levels).items():
             seen = self._watched[process]
             seen.rss_peak = max(seen.rss_peak, peak)
@@ -149,6 +160,23 @@ class ProcessWatch:
         self._watched[process] = seen
         return level
 
+    def _note_machine(self, look: int, ours: int) -> None:
+        times = psutil.cpu_times()
+        stolen = getattr(times, "steal", None)
+        # Guests of this machine are in what users took.
+        apart = ("idle", "iowait", "steal", "guest", "guest_nice")
+        busy = sum(times) - sum(getattr(times, name, 0.0) for name in apart)
+        self.machine_cpu.append(
+            MachineCpu(
+                pid=self._self.pid,
+                look=look,
+                at=self._clock(),
+                busy=_nanoseconds(busy),
+                ours=ours,
+                steal=None if stolen is None else _nanoseconds(stolen),
+            )
+        )
+
     def _thin(self) -> None:
         """Keeps every other look: CPU time counts from the start of a process and loses nothing."""
         kept = {sample.look for sample in self._watched[self._self].samples[::2]}
@@ -156,6 +184,7 @@ class ProcessWatch:
             first, *between, last = seen.samples if len(seen.samples) > 1 else (*seen.samples,) * 2
             between = [sample for sample in between if sample.look in kept]
             seen.samples = [first, *between, last] if first is not last else [first]
+        self.machine_cpu[1:-1] = [one for one in self.machine_cpu[1:-1] if one.look in kept]
 
     def _forget_the_gone(self, look: int) -> None:
         """Drops half of those that are no longer there, the oldest first."""
@@ -269,7 +298,17 @@ def _find_nvml() -> _Nvml | None:
 
 def _cpu(process: psutil.Process) -> int:
     times = process.cpu_times()
-    return round((times.user + times.system) * 1e9)
+    return _nanoseconds(times.user + times.system)
+
+
+def _cpu_with_ended(process: psutil.Process) -> int:
+    """What it took, and all that it has started and that has ended, where the system tells that."""
+    times = process.cpu_times()
+    return _cpu(process) + _nanoseconds(times.children_user + times.children_system)
+
+
+def _nanoseconds(seconds: float) -> int:
+    return round(seconds * 1e9)
 
 
 def _role(process: psutil.Process, own: psutil.Process) -> str:

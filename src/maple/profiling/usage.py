@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from .intervals import Intervals, length, union
-from .session import GpuSample, Sample, Usage
+from .session import GpuSample, MachineCpu, Sample, Usage
 
 __all__ = ["GpuUse", "MachineUse", "Moment", "ProcessUse", "measure_gpus", "measure_machine"]
 
 _TICK = 10_000_000  # nanoseconds: the steps in which the system counts the CPU time of others
 _FINE = 1000
+_ENOUGH = 100
 _MAIN = "main"
 
 
@@ -37,11 +38,18 @@ class ProcessUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineUse:
-    """All processes of ours, and what they used together. None is what was not measured."""
+    """All processes of ours, and what they used together. None is what was not measured.
+
+    `others_share` is what other programs took of all cores that the machine has, which may be more
+    than those that are ours to use; `stolen_share` is what the hypervisor gave to other machines.
+    """
 
     cores: int
+    all_cores: int
     processes: tuple[ProcessUse, ...]
     cpu_share: float | None
+    others_share: float | None
+    stolen_share: float | None
     rss_peak: int | None
     timeline: tuple[Moment, ...]
 
@@ -66,12 +74,20 @@ class GpuUse:
 
 
 def measure_machine(
-    usages: Sequence[Usage], cores: int, windows: Intervals, rss_peak: int | None = None
+    usages: Sequence[Usage],
+    cores: int,
+    windows: Intervals,
+    rss_peak: int | None = None,
+    *,
+    machine_cpu: Sequence[MachineCpu] = (),
+    all_cores: int | None = None,
 ) -> MachineUse:
     """What was used while the profiler was on, which is in these windows.
 
     `rss_peak` is the most memory of all together that anybody saw, also at looks that were dropped.
+    `all_cores` is how many the machine has, if that is not as many as we may use.
     """
+    all_cores = all_cores or cores
     processes = tuple(_process(usage, cores, windows) for usage in usages if usage.samples)
     timeline = _timeline(usages, windows)
     known = [process.cpu for process in processes if process.cpu is not None]
@@ -79,10 +95,14 @@ def measure_machine(
     peaks = [sum(moment.rss.values()) for moment in timeline]
     if rss_peak is not None:
         peaks.append(rss_peak)
+    others_share, stolen_share = _beside(machine_cpu, all_cores, windows)
     return MachineUse(
         cores=cores,
+        all_cores=all_cores,
         processes=processes,
         cpu_share=sum(known) / (watched * cores) if known and watched else None,
+        others_share=others_share,
+        stolen_share=stolen_share,
         rss_peak=max(peaks, default=None),
         timeline=timeline,
     )
@@ -97,6 +117,39 @@ def _watched(usages: Sequence[Usage], windows: Intervals) -> int:
         if _is_within(before, now, windows)
     ]
     return length(union(np.array(pairs, np.int64).reshape(-1, 2)))
+
+
+def _beside(
+    looks: Sequence[MachineCpu], cores: int, windows: Intervals
+) -> tuple[float | None, float | None]:
+    """What other programs took of the machine, and what was stolen from it, while somebody looked.
+
+    The machine counts in the same steps as a process: less than so many of them tell nothing. The
+    two are not counted alike, and what others took may come out a little less than nothing.
+    """
+    # Whoever looked has read the same counts of the machine, and each those of its own processes.
+    looks = sorted({one.at: one for one in looks}.values(), key=lambda one: one.at)
+    at = np.array([one.at for one in looks], np.int64)
+    ours, is_watched = np.zeros(len(at)), np.zeros(max(0, len(at) - 1), bool)
+    for pid in {one.pid for one in looks}:
+        own = [one for one in looks if one.pid == pid]
+        # It falls if somebody was not waited for by who had started it, and is no longer ours.
+        grown = np.maximum(np.diff([one.ours for one in own], prepend=own[0].ours), 0)
+        ours += np.interp(at, [one.at for one in own], np.cumsum(grown))
+        is_watched |= (own[0].at <= at[:-1]) & (at[1:] <= own[-1].at)
+    middle = (at[:-1] + at[1:]) // 2
+    for number in np.flatnonzero(is_watched):
+        is_watched[number] = _is_inside(int(middle[number]), windows)
+    watched = int(np.diff(at)[is_watched].sum())
+    if watched < _ENOUGH * _TICK:
+        return None, None
+    busy = np.diff([one.busy for one in looks])
+    others = float((busy - np.diff(ours))[is_watched].sum())
+    stolen = [one.steal for one in looks if one.steal is not None]
+    stolen_share = None
+    if len(stolen) == len(looks):
+        stolen_share = max(0, int(np.diff(stolen)[is_watched].sum())) / (watched * cores)
+    return max(0.0, others) / (watched * cores), stolen_share
 
 
 def measure_gpus(samples: Sequence[GpuSample]) -> tuple[GpuUse, ...]:
@@ -139,8 +192,11 @@ def _process(usage: Usage, cores: int, windows: Intervals) -> ProcessUse:
 
 def _is_within(before: Sample, now: Sample, windows: Intervals) -> bool:
     """Whether the profiler was on between two looks, of which the last comes after it was."""
-    middle = (before.at + now.at) // 2
-    return bool(((windows[:, 0] <= middle) & (middle <= windows[:, 1])).any())
+    return _is_inside((before.at + now.at) // 2, windows)
+
+
+def _is_inside(moment: int, windows: Intervals) -> bool:
+    return bool(((windows[:, 0] <= moment) & (moment <= windows[:, 1])).any())
 
 
 def _timeline(usages: Sequence[Usage], windows: Intervals) -> tuple[Moment, ...]:

@@ -47,8 +47,12 @@ _NO_HISTOGRAM = (
 def check_session(session: Session) -> None:
     """Raises UnreadableSession, which names the place, unless everything can be worked with."""
     _check_size(session, "")
-    if session.machine.cores < 1:
-        _refuse("machine.cores", "is not at least 1")
+    for name, cores in (("cores", session.machine.cores), ("all_cores", session.machine.all_cores)):
+        if cores < 1:
+            _refuse(f"machine.{name}", "is not at least 1")
+    for number, (before, after) in enumerate(itertools.pairwise(session.machine_cpu), 1):
+        if after.at < before.at:
+            _refuse(f"machine_cpu[{number}].at", "is before the one before")
     for place, part in _each("processes", session.processes):
         _check_part(part, place)
     for place, usage in _each("usages", session.usages):

@@ -14,7 +14,15 @@ from bridge.histogram import Histogram
 from maple.profiling import Profiler, Session
 from maple.profiling.calls import Call
 from maple.profiling.gauges import Level
-from maple.profiling.session import Feed, FeedOperation, GpuSample, Overhead, Sample, Usage
+from maple.profiling.session import (
+    Feed,
+    FeedOperation,
+    GpuSample,
+    MachineCpu,
+    Overhead,
+    Sample,
+    Usage,
+)
 from tests.maple.profiling.stage import SECOND, Actor, FakeClock
 
 __all__ = [
@@ -156,6 +164,17 @@ def typical_session(evil: str = "log_metrics") -> Session:
             _usage(part.pid + 2, "node", range(2, 6), cpu=0.5, rss=140 * _MB),
             _usage(part.pid + 3, "other", range(3, 4), cpu=0.1, rss=20 * _MB),
         ],
+        machine_cpu=[
+            MachineCpu(
+                pid=part.pid,
+                look=look,
+                at=(999 + look) * SECOND,
+                busy=round(1.8 * look * SECOND),
+                ours=round(1.5 * look * SECOND),
+                steal=round(0.06 * look * SECOND),
+            )
+            for look in range(1, 12)
+        ],
         gpus=[
             GpuSample(
                 at=(1000 + second) * SECOND,
@@ -172,7 +191,12 @@ def typical_session(evil: str = "log_metrics") -> Session:
 def _settled(session: Session) -> Session:
     """The same wherever it is recorded."""
     machine = msgspec.structs.replace(
-        session.machine, cores=2, cpu="a processor", memory=8000 * _MB, versions={"maple": "1"}
+        session.machine,
+        cores=2,
+        all_cores=2,
+        cpu="a processor",
+        memory=8000 * _MB,
+        versions={"maple": "1"},
     )
     overhead = Overhead(
         disabled=60.0,

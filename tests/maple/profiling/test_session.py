@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from maple.profiling.comparison import Verdict
 from maple.profiling.session import (
     GpuSample,
     Machine,
+    MachineCpu,
     Sample,
     Session,
     Usage,
@@ -223,6 +225,26 @@ def test_gpu_samples_of_all_sessions_are_kept_in_the_order_of_time() -> None:
     merged = merge_sessions([watched("0", 10, 30, 50), watched("1", 5, 30, 40)])
     found = [(sample.at, sample.gpu) for sample in merged.gpus]
     assert found == [(5, "1"), (10, "0"), (30, "0"), (30, "1"), (40, "1"), (50, "0")]
+
+
+def looked(pid: int, *moments: int, sees: Sequence[int] = ()) -> Session:
+    """A session in which that process looked at the machine, and at others that it had started."""
+    usages = [
+        Usage(pid=one, role=role, born=1, rss_peak=0, samples=[Sample(look=0, at=0, cpu=0, rss=0)])
+        for one, role in ((pid, "main"), *((one, "worker") for one in sees))
+    ]
+    looks = [MachineCpu(pid=pid, look=at, at=at, busy=at, ours=0, steal=None) for at in moments]
+    return msgspec.structs.replace(session_of((0, 1)), usages=usages, machine_cpu=looks)
+
+
+def test_looks_at_the_machine_are_kept_in_the_order_of_time() -> None:
+    merged = merge_sessions([looked(7, 10, 30), looked(8, 5, 40)])
+    assert [(one.at, one.pid) for one in merged.machine_cpu] == [(5, 8), (10, 7), (30, 7), (40, 8)]
+
+
+def test_who_was_looked_at_itself_is_not_counted_twice() -> None:
+    merged = merge_sessions([looked(7, 10, 30, sees=[8]), looked(8, 5, 40)])
+    assert [(one.at, one.pid) for one in merged.machine_cpu] == [(10, 7), (30, 7)]
 
 
 def seen(*looks: tuple[int, int]) -> Session:

@@ -7,8 +7,10 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
+from subprocess import PIPE
 from typing import Self
 
+import msgspec
 import numpy as np
 import psutil
 import pytest
@@ -16,14 +18,17 @@ import pytest
 from maple.profiling import Profiler, ProfilingConfig
 from maple.profiling.analysis import analyse
 from maple.profiling.gauges import Level
+from maple.profiling.intervals import Intervals
 from maple.profiling.renderers.text import render_summary
-from maple.profiling.session import Sample, Usage
+from maple.profiling.session import MachineCpu, Sample, Usage
 from maple.profiling.system import GpuWatch, ProcessWatch, SystemWatch, most_together
 from maple.profiling.usage import measure_gpus, measure_machine
+from tests.maple.profiling.sessions import typical_session
 from tests.maple.profiling.stage import SECOND, FakeClock
 
 ALL = np.array([[0, 1000 * SECOND]])
 BUSY = "import time\nprint('on', flush=True)\nwhile True: pass"
+SPIN = "import time\nwhile time.process_time() < 60: pass"
 BLOCK = 200_000_000
 KEEPS_COUNT = pytest.mark.skipif(sys.platform != "linux", reason="Linux keeps count of the most")
 RISING = f"""
@@ -135,6 +140,7 @@ def test_of_a_long_run_every_other_look_is_kept_and_the_peak_stays() -> None:
     looks = [sample.look for sample in own.samples]
     assert len(looks) < 1200
     assert (looks[0], looks[-1]) == (1, 2100)
+    assert [one.look for one in watch.machine_cpu] == looks
     assert watch.rss_peak is not None
     assert watch.rss_peak >= own.rss_peak
     assert own.rss_peak >= max(sample.rss for sample in own.samples)
@@ -177,6 +183,133 @@ def test_the_profiler_looks_from_time_to_time_and_no_thread_is_left() -> None:
     assert "GPU: not measured" in text
     # A lap for each time it looked: what varies can be told.
     assert len(session.processes[0].laps) >= 10
+
+
+# What else the machine does
+
+
+def looks(*taken: tuple[float, float, float, float | None], pid: int = 1) -> list[MachineCpu]:
+    """Looks are seconds, and seconds of CPU: of any program, of ours, stolen."""
+    return [
+        MachineCpu(
+            pid=pid,
+            look=number,
+            at=round(at * SECOND),
+            busy=round(busy * SECOND),
+            ours=round(ours * SECOND),
+            steal=None if steal is None else round(steal * SECOND),
+        )
+        for number, (at, busy, ours, steal) in enumerate(taken)
+    ]
+
+
+def beside(
+    seen: list[MachineCpu], cores: int = 2, windows: Intervals = ALL
+) -> tuple[float | None, float | None]:
+    machine = measure_machine([], 1, windows, machine_cpu=seen, all_cores=cores)
+    return machine.others_share, machine.stolen_share
+
+
+def test_what_others_took_is_a_share_of_the_machine_and_so_is_what_was_stolen() -> None:
+    others, stolen = beside(looks((10, 500, 90, 7), (20, 510, 92, 8), (30, 520, 98, 9)))
+    assert others == pytest.approx(12 / 40)
+    assert stolen == pytest.approx(2 / 40)
+
+
+def test_where_we_are_alone_nothing_was_taken_by_others() -> None:
+    # The machine counts by other means than a process does: a little less than we took.
+    assert beside(looks((0, 50, 0, 0), (10, 59.9, 10, 0), (20, 69.9, 20, 0))) == (0, 0)
+
+
+def test_a_child_that_nobody_waited_for_is_no_program_of_others() -> None:
+    others, _ = beside(looks((0, 0, 100, 0), (10, 10, 110, 0), (20, 20, 70, 0), (30, 30, 80, 0)))
+    assert others == pytest.approx(10 / 60)
+
+
+def test_what_others_took_while_the_profiler_was_off_does_not_count() -> None:
+    windows = np.array([[0, 10], [50, 60]]) * SECOND
+    seen = looks((0, 0, 0, 0), (10, 5, 0, 0), (50, 85, 20, 80), (60, 90, 25, 80))
+    assert beside(seen, 1, windows) == (5 / 20, 0)
+
+
+def test_less_than_a_second_tells_nothing_of_others() -> None:
+    assert beside(looks((0, 0, 0, 0), (0.9, 1, 0, 0))) == (None, None)
+    assert beside(looks((0, 0, 0, 0))) == (None, None)
+    assert beside([]) == (None, None)
+
+
+def test_where_nobody_tells_what_was_stolen_it_is_unknown() -> None:
+    assert beside(looks((0, 0, 0, None), (10, 5, 0, None))) == (0.25, None)
+
+
+def test_others_are_none_of_those_that_look_at_the_same_time() -> None:
+    one = looks((0, 0, 0, 0), (10, 20, 8, 0), (20, 40, 16, 0))
+    other = looks((5, 10, 100, 0), (15, 30, 110, 0), pid=2)
+    assert beside([*one, *other])[0] == pytest.approx((40 - 16 - 10) / 40)
+
+
+def test_nobody_knows_what_others_took_while_nobody_looked() -> None:
+    one = looks((0, 0, 0, 0), (10, 10, 5, 0))
+    other = looks((50, 90, 0, 0), (60, 110, 15, 0), pid=2)
+    assert beside([*one, *other])[0] == pytest.approx((5 + 5) / 40)
+
+
+def test_what_others_took_is_shown_where_it_was_measured() -> None:
+    session = typical_session()
+    shown = "Other programs took 15 % of 2 cores; stolen by the hypervisor: 3.0 %\n"
+    assert shown in render_summary(analyse(session))
+    one_look = msgspec.structs.replace(session, machine_cpu=session.machine_cpu[:1])
+    assert "Other programs" not in render_summary(analyse(one_look))
+
+
+def test_what_ended_processes_took_is_ours_though_nobody_saw_them() -> None:
+    watch = ProcessWatch(time.monotonic_ns)
+    watch.look()
+    program = "import time\nwhile time.process_time() < 0.5: pass"
+    with subprocess.Popen([sys.executable, "-c", program]) as child:
+        assert child.wait(60) == 0
+    watch.look()
+    first, last = watch.machine_cpu
+    assert child.pid not in {one.pid for one in watch.usages()}
+    assert last.ours - first.ours >= 0.45 * SECOND
+    assert last.busy - first.busy >= 0.3 * SECOND
+
+
+def test_a_program_that_is_not_ours_is_another() -> None:
+    # Its parent ends, and it is nobody's here.
+    popen = f"Popen([sys.executable, '-c', {SPIN!r}], stdout=DEVNULL)"
+    start = f"import sys; from subprocess import DEVNULL, Popen; print({popen}.pid)"
+    watch = ProcessWatch(time.monotonic_ns)
+    pid = int(subprocess.run([sys.executable, "-c", start], check=True, stdout=PIPE).stdout)
+    program = psutil.Process(pid)
+    try:
+        watch.look()
+        begun, before = time.monotonic_ns(), program.cpu_times()
+        while time.monotonic_ns() < begun + 2 * SECOND:
+            time.sleep(0.1)
+        took = sum(program.cpu_times()[:2]) - sum(before[:2])
+        watch.look()
+    finally:
+        program.kill()
+    others, stolen = beside(watch.machine_cpu, psutil.cpu_count() or 1, np.array([[0, 2**62]]))
+    first, last = watch.machine_cpu
+    assert took > 0.2
+    assert others is not None
+    assert others * (last.at - first.at) * (psutil.cpu_count() or 1) > 0.6 * took * SECOND
+    assert others <= 1.05
+    assert (stolen is None) == (sys.platform != "linux")
+
+
+def test_a_look_at_which_a_process_vanished_says_nothing_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watch = ProcessWatch(time.monotonic_ns)
+    watch.look()
+    with subprocess.Popen([sys.executable, "-c", ""]) as child:
+        gone = psutil.Process(child.pid)
+    monkeypatch.setattr(psutil.Process, "children", lambda *_, **__: [gone])
+    watch.look()
+    assert len(watch.machine_cpu) == 1
 
 
 # The most memory

@@ -89,6 +89,14 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         "processes[0].metrics['reward'].count is not at least 1",
     ),
     "cores": (lambda data: data["machine"].update(cores=0), "machine.cores is not at least 1"),
+    "all cores": (
+        lambda data: data["machine"].update(all_cores=0),
+        "machine.all_cores is not at least 1",
+    ),
+    "order of looks at the machine": (
+        lambda data: data["machine_cpu"].reverse(),
+        "machine_cpu[1].at is before the one before",
+    ),
     "torch events": (
         lambda data: data.update(torch_events=[{"name": "aten::mm"}]),
         "torch_events[0] has no category",

@@ -259,6 +259,12 @@ def _system(analysis: Analysis) -> Iterator[str]:
     if machine.cpu_share is not None:
         cpu = f"{percent(machine.cpu_share)} of {machine.cores} cores"
     yield f"Average CPU Usage: {cpu}"
+    if machine.others_share is not None:
+        stolen = ""
+        if machine.stolen_share is not None:
+            stolen = f"; stolen by the hypervisor: {percent(machine.stolen_share)}"
+        others = f"{percent(machine.others_share)} of {machine.all_cores} cores"
+        yield f"Other programs took {others}{stolen}"
     for gpu in analysis.gpus:
         yield (
             f"GPU {gpu.name}: {percent(gpu.busy)} busy, at most {size(gpu.memory_peak)} of "
