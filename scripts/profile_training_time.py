@@ -21,7 +21,7 @@ from bridge.arguments import (
 )
 from bridge.errors import BridgeError
 from bridge.machine import cpu_count
-from maple.profiling import ProfilingError
+from maple.profiling import ProfilingError, get_profiler, load_profiling_config
 from maple.profiling.training import (
     Measured,
     OpponentName,
@@ -69,6 +69,8 @@ def main() -> int:
     options = parse_arguments()
     warn_on_stderr()
     try:
+        if options.config is not None:
+            get_profiler().configure(load_profiling_config(options.config))
         measured = measure(options)
     except ProfilingError as error:
         return fail(str(error))
@@ -196,6 +198,12 @@ def parse_arguments() -> argparse.Namespace:
         help="that each Node process plays before anything counts (%(default)s)",
     )
     results = parser.add_argument_group("results")
+    results.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="categories, live summaries and other settings, as config/profiling.yml",
+    )
     results.add_argument("--json", type=output_file, metavar="FILE", help="write the figures")
     results.add_argument(
         "--output",

@@ -72,11 +72,6 @@ class Row:
     def depth(self) -> int:
         return len(self.path) - 1
 
-    @property
-    def own_mean(self) -> float | None:
-        """What a call takes by itself."""
-        return self.own / self.calls if self.calls else None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -102,7 +97,7 @@ class Place:
     @property
     def share(self) -> float:
         """How much of its time and capacity was spent in any operation."""
-        return sum(row.share for row in self.level(0))
+        return sum(row.share for row in self.level(min(row.depth for row in self.rows)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +158,23 @@ class Analysis:
         looked = sum(row.memory.calls for row in rows if row.memory is not None)
         return (self.profiled_calls - looked) * overhead.enabled + looked * overhead.measured
 
+    @property
+    def cost_share(self) -> float | None:
+        """Of the time in which processes were recorded, what it took to time their calls."""
+        cost = self.cost_of_calls
+        recorded = sum(
+            until - since for part in self.session.processes for since, until in part.windows
+        )
+        return cost / recorded if cost is not None and recorded else None
+
+    @property
+    def looking_share(self) -> float | None:
+        """Of one core, what looking at the processes took."""
+        overhead = self.session.overhead
+        if overhead is None or overhead.sampling_cpu is None or not self.wall:
+            return None
+        return overhead.sampling_cpu / self.wall
+
     def count(self, name: str) -> int | None:
         """What was counted under a name, in all processes; None if nobody did."""
         counts = [part.counts[name] for part in self.session.processes if name in part.counts]
@@ -186,8 +198,8 @@ class Analysis:
 
 
 def analyse(session: Session, config: ProfilingConfig | None = None) -> Analysis:
-    """Puts the parts of a session together."""
-    config = config or ProfilingConfig()
+    """Puts the parts of a session together, with its own categories or those of other settings."""
+    config = config or ProfilingConfig(categories=session.categories)
     windows = union(_bounds([w for part in session.processes for w in part.windows]))
     wall = length(windows)
     groups: dict[tuple[str, str], list[_Source]] = defaultdict(list)

@@ -49,7 +49,7 @@ status is 0, or 1 for a file that cannot be read or written, or 2 for wrong argu
 def main(arguments: list[str] | None = None) -> int:
     options = _parse(arguments)
     try:
-        config = load_profiling_config(options.config) if options.config else ProfilingConfig()
+        config = load_profiling_config(options.config) if options.config else None
         if options.compare:
             _compare(options, config)
         else:
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _analyse(options: argparse.Namespace, config: ProfilingConfig) -> None:
+def _analyse(options: argparse.Namespace, config: ProfilingConfig | None) -> None:
     session = merge_sessions([load_session(file) for file in options.input])
     analysis = analyse(session, config)
     if not analysis.rows:
@@ -81,7 +81,7 @@ def _analyse(options: argparse.Namespace, config: ProfilingConfig) -> None:
         _say(f"wrote {options.charts}")
 
 
-def _compare(options: argparse.Namespace, config: ProfilingConfig) -> None:
+def _compare(options: argparse.Namespace, config: ProfilingConfig | None) -> None:
     first, second = (analyse(load_session(file), config) for file in options.compare)
     if options.operation is not None:
         first, second = only(first, options.operation), only(second, options.operation)
@@ -169,6 +169,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     for name in ("charts", "detailed", "html", "trace") if options.compare else ("csv",):
         if getattr(options, name) is not None:
             parser.error(f"--{name} goes with --{'input' if options.compare else 'compare'}")
+    if options.trace is not None and options.operation is not None:
+        parser.error("--trace draws all operations: leave out --operation")
     _refuse_mistakes(parser, options)
     if options.charts is not None and importlib.util.find_spec("matplotlib") is None:
         parser.error("--charts needs matplotlib: pip install 'maple[charts]'")

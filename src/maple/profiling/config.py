@@ -21,7 +21,9 @@ OTHER = "Other"
 def _default_categories() -> dict[str, list[str]]:
     return {
         "IPC": ["ipc_*"],
-        "Inference": ["agent_*", "inference_*", "policy_*"],
+        "Inference": [
+            *("agent_*", "inference_*", "policy_*", "forward*", "batch_build*", "queue_wait*")
+        ],
         "Waiting": ["*_wait", "wait_*", "waiting*", "*_idle"],
         "Environment": ["env_*", "environment_*"],
         "Model": ["convlstm_*", "model_*", "network_*"],

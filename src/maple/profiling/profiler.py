@@ -159,7 +159,7 @@ class Profiler:
             before = self._counts.get("steps", 0)
             self.count("steps", number)
         if every and before // every != (before + number) // every:
-            self._say(render_live(analyse(self.session(trace=False), self.config)))
+            self._say(render_live(analyse(self.session(trace=False))))
 
     def episode(self, number: int = 1) -> None:
         """Counts so many episodes more, such as battles that have ended."""
@@ -200,8 +200,11 @@ class Profiler:
         """
         with self._lock:
             if self.enabled:
+                if torch_events and self._torch is None:
+                    raise RuntimeError("the profiler is on already, without torch's own events")
                 return
-            self._gauges = find_gauges()
+            # Now, as the time that it takes would be the run's if that had begun.
+            _measure_costs()
             if torch_events:
                 self._torch = TorchEvents()
             if system:
@@ -209,10 +212,14 @@ class Profiler:
                 self._watch.begin()
             for source in tuple(self._sources):
                 source.resume()
-            self._recording.turn_on()
-            self.enabled = True
+            self._start()
             if system:
                 self._ticker = Ticker(self.config.sample_interval, self._tick, "profiling")
+
+    def _start(self) -> None:
+        self._gauges = find_gauges()
+        self._recording.turn_on()
+        self.enabled = True
 
     def disable(self) -> None:
         """Records nothing more; what was recorded stays."""
@@ -326,6 +333,7 @@ class Profiler:
             .isoformat(timespec="seconds"),
             command=_command(),
             machine=machine,
+            categories=self.config.categories,
             settings=plain(settings or {}),
             processes=[part],
             **seen._asdict(),
@@ -335,7 +343,7 @@ class Profiler:
 
     def summary(self) -> str:
         """How things stand, as text: per episode, and a table of all operations."""
-        return render_summary(analyse(self.session(trace=False), self.config))
+        return render_summary(analyse(self.session(trace=False)))
 
     def save(
         self,
@@ -348,7 +356,7 @@ class Profiler:
         session = self.session(name, settings=settings)
         if not any(part.windows for part in session.processes):
             raise NothingRecorded("there is nothing to save: the profiler was never enabled")
-        return save_session(session, folder or self.config.folder, self.config)
+        return save_session(session, folder or self.config.folder)
 
     def _overhead(self) -> Overhead:
         return Overhead(
@@ -363,7 +371,7 @@ def _measure_costs() -> dict[str, float]:
     """What a `with` costs in this process, measured once, in a few hundredths of a second."""
     scratch = Profiler(ProfilingConfig(trace_calls=0))
     disabled = cost_of_calls(scratch.profile, _CALLS)
-    scratch.enable(system=False)
+    scratch._start()
     measuring = functools.partial(scratch.profile, track_memory=True)
     return {
         "disabled": disabled,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .analysis import analyse
-from .config import ProfilingConfig
+from .errors import ProfilingError
 from .renderers.text import render_summary
 from .session import Session
 
@@ -22,12 +22,17 @@ class Saved(NamedTuple):
     report: Path
 
 
-def save_session(session: Session, folder: Path, config: ProfilingConfig) -> Saved:
+def save_session(session: Session, folder: Path) -> Saved:
     """Writes both, named by the session and the moment, and by a number if that is taken."""
+    if not session.name or session.name != Path(session.name).name:
+        raise ProfilingError(
+            f"a session is named like a file, and {session.name!r} is no such name: give the "
+            "folder beside it"
+        )
     saved = _reserve(folder, f"{session.name}_{_moment()}")
     try:
         session.save(saved.raw)
-        saved.report.write_text(render_summary(analyse(session, config)), encoding="utf-8")
+        saved.report.write_text(render_summary(analyse(session)), encoding="utf-8")
     except BaseException:
         saved.report.unlink(missing_ok=True)
         raise

@@ -284,6 +284,8 @@ class Overhead(_Data, frozen=True):
 class Session(_Data, frozen=True, kw_only=True):
     """A recorded run, of one process or of several.
 
+    `categories` has the patterns of names by which its operations are grouped.
+
     `rss_peak` is the most memory that all processes had together, at least: at any look, or when
     one of them rose in between and the others had what they had at the looks around it.
     """
@@ -294,6 +296,7 @@ class Session(_Data, frozen=True, kw_only=True):
     began: str
     command: str
     machine: Machine
+    categories: dict[str, list[str]]
     settings: dict[str, Any]
     processes: list[ProcessPart]
     usages: list[Usage]

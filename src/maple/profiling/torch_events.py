@@ -29,7 +29,7 @@ class TorchEvents:
             file = Path(folder) / "trace.json"
             self._profile.export_chrome_trace(str(file))
             written = orjson.loads(file.read_bytes())
-        base = int(written.get("baseTimeNanoseconds", 0))
+        base = int(written["baseTimeNanoseconds"])
         events = [
             {
                 "name": event["name"],

@@ -29,6 +29,7 @@ def record(file: Path, *, step: float = 2.0, laps: int = 6, begin: int = 0) -> P
             with profiler.profile("backward"):
                 clock.go(0.05)
         profiler.episode()
+        profiler.metric("reward", 0.5)
         profiler.lap()
     profiler.session("recorded").save(file)
     return file
@@ -59,6 +60,8 @@ def test_everything_can_be_written_at_once(session: Path, tmp_path: Path) -> Non
     detailed = json.loads(outputs["--detailed"].read_bytes())
     assert detailed["bottlenecks"][0]["name"] == "env_step"
     assert detailed["overhead"]["enabled"] > 0
+    assert detailed["counts"] == {"episodes": 6}
+    assert detailed["metrics"]["reward"]["mean"] == 0.5
     assert "env_step" in outputs["--html"].read_text("utf-8")
     assert json.loads(outputs["--trace"].read_bytes())["traceEvents"]
 
@@ -97,7 +100,7 @@ def test_parts_of_one_run_are_put_together(
 ) -> None:
     other = record(tmp_path / "other.json", begin=100 * SECOND)
     assert main(["--input", str(session), str(other), "--operation", "env_step"]) == 0
-    assert "12" in capfd.readouterr().out
+    assert "(12 episodes)" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -154,6 +157,7 @@ def test_a_session_in_which_nothing_was_recorded_is_told_so(
         (["--input", "x.json", "--output", "x.json"], "--output would write over x.json"),
         (["--input", "x", "--output", "y", "--html", "./y"], "--html would write over y"),
         (["--input", "x", "--charts", "y.svg"], "--charts draws a PNG"),
+        (["--input", "x", "--operation", "a", "--trace", "y"], "leave out --operation"),
     ],
 )
 def test_wrong_arguments_are_refused_in_one_line(

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bridge.errors import ConfigError
-from maple.profiling import ProfilingConfig, load_profiling_config
+from maple.profiling import Profiler, ProfilingConfig, load_profiling_config, load_session
+from maple.profiling.analysis import analyse
 from maple.profiling.config import OTHER
 
 REPOSITORY = Path(__file__).parents[3]
@@ -40,6 +41,9 @@ def test_the_file_lists_every_setting_with_its_default() -> None:
         ("backward", "Learning"),
         ("optimizer_step", "Learning"),
         ("replay_buffer", "Learning"),
+        ("forward", "Inference"),
+        ("batch_build", "Inference"),
+        ("queue_wait", "Inference"),
         ("log_metrics", "Logging I/O"),
         ("tensorboard_write", "Logging I/O"),
         # Somebody else's pipeline.
@@ -70,6 +74,17 @@ def test_categories_of_ones_own_replace_ours(tmp_path: Path) -> None:
     config = load_profiling_config(file)
     assert config.category(("env_rgb_rendering",)) == "Rendering"
     assert config.category(("env_step",)) == OTHER
+
+
+def test_a_session_knows_the_categories_it_was_recorded_with(tmp_path: Path) -> None:
+    profiler = Profiler(ProfilingConfig(categories={"Mine": ["env_*"]}))
+    profiler.enable(system=False)
+    with profiler.profile("env_step"):
+        pass
+    profiler.session("test").save(tmp_path / "session.json")
+    session = load_session(tmp_path / "session.json")
+    assert [row.category for row in analyse(session).rows] == ["Mine"]
+    assert [row.category for row in analyse(session, ProfilingConfig()).rows] == ["Environment"]
 
 
 @pytest.mark.parametrize(

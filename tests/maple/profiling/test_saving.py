@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import pytest
 
-from maple.profiling import Profiler, Saved, load_session, saving
+from maple.profiling import Profiler, ProfilingError, Saved, load_session, saving
 from tests.maple.profiling.stage import FakeClock
 
 MOMENT = "20260101_120000"
@@ -43,6 +43,15 @@ def test_a_name_is_taken_if_either_file_is_there(tmp_path: Path) -> None:
     assert third.raw.name == f"first_{MOMENT}_3.json"
     assert names_in(tmp_path / "raw") == [second.raw.name, third.raw.name]
     assert names_in(tmp_path / "reports") == [third.report.name, first.report.name]
+
+
+@pytest.mark.parametrize("name", ["../first", "deep/first", "/first", "", "."])
+def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+    profiler = Profiler(clock=FakeClock())
+    profiler.enable(system=False)
+    with pytest.raises(ProfilingError, match="named like a file"):
+        profiler.save(name, tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_session_that_cannot_be_written_leaves_nothing(

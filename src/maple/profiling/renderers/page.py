@@ -16,10 +16,12 @@ from ..analysis import Analysis
 from ..battles import battle_figures
 from ..findings import Findings
 from . import page_tables as tables
+from .cost import cost_sentences
 from .page_html import Colours, Told, breakable, counted, embedded, facts
 from .page_phases import render_phases
 from .page_timeline import render_timeline
 from .page_tree import render_places
+from .text import NOTHING_STANDS_OUT
 
 __all__ = ["render_page"]
 
@@ -103,9 +105,9 @@ def _tiles(analysis: Analysis, findings: Findings) -> Iterator[str]:
         worst = findings.bottlenecks[0]
         below = f"score {worst.score:.0f}, {percent(worst.share)} of the time, in {worst.place}"
         yield _tile("top bottleneck", worst.name, below, words=True)
-    cost = _cost_of_calls(analysis)
-    if cost:
-        yield _tile("taken by profiling", percent(cost), f"{number(analysis.profiled_calls)} calls")
+    if analysis.cost_share:
+        share = percent(analysis.cost_share)
+        yield _tile("taken by profiling", share, f"{number(analysis.profiled_calls)} calls")
 
 
 def _recorded(analysis: Analysis) -> str:
@@ -153,10 +155,7 @@ def _recommendations(findings: Findings) -> str:
     if not findings.bottlenecks:
         return '<p class="lead">No operation was timed.</p>'
     if not findings.recommendations:
-        return (
-            '<p class="lead">Nothing stands out: no operation takes more than 30 % of the time by '
-            "itself, more than 100 ms a call, or more than 100 MB.</p>"
-        )
+        return f'<p class="lead">{escape(NOTHING_STANDS_OUT)}</p>'
     items = "\n".join(
         f'<li><span class="severity {escape(found.severity)}">{escape(found.severity)}</span>'
         f"<p><b>{breakable(found.operation)}</b> in {escape(found.place)}: "
@@ -210,32 +209,4 @@ def _notes(analysis: Analysis) -> Iterator[str]:
     )
     if any(row.is_bound for row in analysis.rows):
         yield "≤ stands before what may have been less: too many intervals to keep them all."
-    overhead = analysis.session.overhead
-    if overhead is None:
-        yield "What profiling itself took was not measured."
-        return
-    cost, calls = _cost_of_calls(analysis), analysis.profiled_calls
-    yield (
-        f"A `with profile(…)` takes {duration(overhead.enabled)} while the profiler is on, and "
-        f"{duration(overhead.disabled)} while it is off."
-    )
-    if calls:
-        yield (
-            f"{number(calls)} calls took about {duration(analysis.cost_of_calls)} to record, "
-            f"which is {percent(cost)} of the time of the processes that were recorded."
-        )
-    if overhead.sampling_cpu is not None and overhead.samples and analysis.wall:
-        share = percent(overhead.sampling_cpu / analysis.wall)
-        yield (
-            f"{number(overhead.samples)} looks at the processes took "
-            f"{duration(overhead.sampling_cpu)} of CPU time: {share} of a core."
-        )
-
-
-def _cost_of_calls(analysis: Analysis) -> float | None:
-    """As a share of the time in which processes were recorded."""
-    recorded = sum(
-        until - since for part in analysis.session.processes for since, until in part.windows
-    )
-    cost = analysis.cost_of_calls
-    return cost / recorded if cost is not None and recorded else None
+    yield from cost_sentences(analysis)

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 
 from bridge.throughput.quantities import MISSING, duration, number, percent, size
 
 from ..analysis import Analysis, Place, Row
 from ..battles import battle_figures
-from ..findings import Findings
+from ..findings import CRITICAL_SHARE, LARGE, SLOW, Findings
 from ..metrics import percentile, session_metrics
 from ..session import Allocation, Metric
+from .cost import cost_sentences
 from .grid import at_once, bar, columns, gain, heading
 
-__all__ = ["overhead_lines", "render_analysis", "render_live", "render_summary"]
+__all__ = ["NOTHING_STANDS_OUT", "render_analysis", "render_live", "render_summary"]
 
+NOTHING_STANDS_OUT = (
+    f"Nothing stands out: no operation takes more than {percent(CRITICAL_SHARE)} of the time, "
+    f"{duration(SLOW)} a call, or {size(LARGE)}."
+)
 _BOTTLENECKS = 10
 _STAGES = 12
-_TABLE = ("operation", "calls", "total", "average", "min", "max", "p50", "p99", "memory", "GPU")
+_TABLE = (
+    "operation",
+    "calls",
+    "total",
+    "average",
+    "min",
+    "max",
+    "p50",
+    "p99",
+    "memory rise",
+    "GPU rise",
+)
 
 
 def render_summary(analysis: Analysis) -> str:
@@ -26,11 +43,12 @@ def render_summary(analysis: Analysis) -> str:
     lines = [
         *_title(analysis),
         *_per_episode(analysis),
+        *_categories(analysis),
         *_battles(analysis),
         *_metrics(analysis),
         *_system(analysis),
         *_operations(analysis),
-        *overhead_lines(analysis),
+        *_cost(analysis),
     ]
     return "\n".join(lines) + "\n"
 
@@ -52,11 +70,12 @@ def render_analysis(analysis: Analysis, findings: Findings) -> str:
         *_stages(findings),
         *_tree(analysis),
         *_per_episode(analysis),
+        *_categories(analysis),
         *_battles(analysis),
         *_metrics(analysis),
         *_system(analysis),
         *_operations(analysis),
-        *overhead_lines(analysis),
+        *_cost(analysis),
     ]
     return "\n".join(lines) + "\n"
 
@@ -82,14 +101,35 @@ def _per_episode(analysis: Analysis) -> Iterator[str]:
     yield f"{total}: {duration(analysis.wall / per)}{told}"
     # Of what the bridge tells, the phases are in the tables below.
     shown = [row for row in analysis.rows if row.covered is not None or not row.depth]
+    times = Counter(_label(row) for row in shown)
+    largest = max((row for place in analysis.timed for row in place.rows), key=_own, default=None)
     for category in dict.fromkeys(row.category for row in shown):
         rows = [row for row in shown if row.category == category]
         yield ""
         yield f"{category} Operations:"
-        names = [f"{_label(row)}:" for row in rows]
+        names = [
+            f"{_label(row)}{f', {row.place}' if times[_label(row)] > 1 else ''}:" for row in rows
+        ]
         width = max(map(len, names))
         for name, row in zip(names, rows, strict=True):
-            yield f"  {name.ljust(width)} {duration(row.busy / per):>9} ({_share(row)})"
+            mark = "  ← the most by itself" if row is largest else ""
+            yield f"  {name.ljust(width)} {duration(row.busy / per):>9} ({_share(row)}){mark}"
+
+
+def _categories(analysis: Analysis) -> Iterator[str]:
+    """Each place as a whole: what its operations do themselves, and the time without any."""
+    rows = []
+    for place in analysis.places:
+        found = sorted(
+            (one for one in analysis.categories if one.place == place.name),
+            key=lambda category: -category.own,
+        )
+        rows += [(one.name, one.place, duration(one.own), percent(one.share)) for one in found]
+        idle = max(0.0, 1 - sum(one.share for one in found))
+        rows.append(("(no operation)", place.name, "", percent(idle)))
+    if rows:
+        yield from heading("CATEGORIES: what their operations do themselves, nothing twice")
+        yield from columns(("category", "place", "time", "share"), rows, left=2)
 
 
 def _tree(analysis: Analysis) -> Iterator[str]:
@@ -103,9 +143,10 @@ def _tree(analysis: Analysis) -> Iterator[str]:
 
 
 def _tree_rows(place: Place) -> Iterator[tuple[str, ...]]:
+    top = _top(place)
     for row in place.rows:
         yield (
-            "  " * row.depth + row.name,
+            "  " * (row.depth - top) + row.name,
             percent(row.share),
             duration(row.busy),
             _covered(row),
@@ -115,7 +156,7 @@ def _tree_rows(place: Place) -> Iterator[tuple[str, ...]]:
         )
         if place.children(row):
             yield (
-                "  " * (row.depth + 1) + "(not explained)",
+                "  " * (row.depth - top + 1) + "(not explained)",
                 percent(row.own_share),
                 "",
                 "",
@@ -128,17 +169,27 @@ def _tree_rows(place: Place) -> Iterator[tuple[str, ...]]:
 def _operations(analysis: Analysis) -> Iterator[str]:
     for place in analysis.places:
         yield from heading(f"OPERATIONS: {place.name}")
-        yield from columns(_TABLE, [_operation(row) for row in place.rows])
+        top = _top(place)
+        yield from columns(_TABLE, [_operation(row, row.depth - top) for row in place.rows])
 
 
-def _operation(row: Row) -> tuple[str, ...]:
+def _top(place: Place) -> int:
+    """The level at which it begins, which is not the first if one operation alone is shown."""
+    return min(row.depth for row in place.rows)
+
+
+def _operation(row: Row, level: int) -> tuple[str, ...]:
     return (
-        "  " * row.depth + row.name,
+        "  " * level + row.name,
         number(row.calls),
         *(duration(time) for time in (row.busy, row.mean, row.shortest, row.longest)),
         *(duration(time) for time in (row.p50, row.p99)),
         *(_peak(allocation) for allocation in (row.memory, row.gpu)),
     )
+
+
+def _own(row: Row) -> float:
+    return row.own
 
 
 def _label(row: Row) -> str:
@@ -163,7 +214,7 @@ def _peak(allocation: Allocation | None) -> str:
 def _recommendations(findings: Findings) -> Iterator[str]:
     yield from heading("RECOMMENDATIONS")
     if not findings.recommendations:
-        yield "Nothing stands out: no operation takes 30 % of the time, 100 ms a call or 100 MB."
+        yield NOTHING_STANDS_OUT
     for found in findings.recommendations:
         yield f"{found.severity}: {found.operation} ({found.place}): {found.reason}"
         yield f"    try: {found.advice}"
@@ -288,26 +339,6 @@ def _system(analysis: Analysis) -> Iterator[str]:
     yield from columns(head, rows)
 
 
-def overhead_lines(analysis: Analysis) -> Iterator[str]:
-    """What profiling itself has cost, as far as that was measured."""
-    overhead = analysis.session.overhead
-    if overhead is None:
-        return
+def _cost(analysis: Analysis) -> Iterator[str]:
     yield from heading("WHAT PROFILING COST")
-    yield (
-        f"A `with profile(…)` takes {duration(overhead.enabled)} here, adding up included, and "
-        f"{duration(overhead.disabled)} while the profiler is off."
-    )
-    if any(row.memory is not None for row in analysis.rows):
-        yield f"One that looks at memory takes {duration(overhead.measured)}."
-    cost = analysis.cost_of_calls
-    if analysis.wall and cost is not None:
-        share = percent(cost / analysis.wall)
-        yield f"{number(analysis.profiled_calls)} calls: {duration(cost)}, {share} of the run."
-    if overhead.sampling_cpu is not None and analysis.wall:
-        share = percent(overhead.sampling_cpu / analysis.wall)
-        looks = "1 look" if overhead.samples == 1 else f"{number(overhead.samples)} looks"
-        yield (
-            f"{looks} at the system: {duration(overhead.sampling_cpu)} of CPU time, {share} of a "
-            "core."
-        )
+    yield from cost_sentences(analysis)

@@ -65,6 +65,8 @@ class _Events:
         self._usages: dict[int, list[Usage]] = defaultdict(list)
         for usage in session.usages:
             self._usages[usage.pid].append(usage)
+        looks = (sample.look for usage in session.usages for sample in usage.samples)
+        self._latest_look = max(looks, default=0)
         self._torch: dict[int, dict[int, list[_Span]]] = defaultdict(lambda: defaultdict(list))
         for event in session.torch_events or ():
             span = _torch_span(event, session.machine.epoch)
@@ -170,8 +172,7 @@ class _Events:
                 yield self._counter(usage.pid, "CPU, % of a core", before.at, round(percent, 1))
         for sample in usage.samples:
             yield self._counter(usage.pid, "memory, MB", sample.at, sample.rss / 1e6)
-        latest = max(s.look for u in self._session.usages for s in u.samples)
-        if usage.samples and usage.samples[-1].look < latest:
+        if usage.samples and usage.samples[-1].look < self._latest_look:
             # It was gone at the next look; else its last values would go on to the end.
             for name in ("CPU, % of a core", "memory, MB"):
                 yield self._counter(usage.pid, name, usage.samples[-1].at + 1, 0)

@@ -40,7 +40,7 @@ def _about_turbo(result: TrainingTime) -> str:
     waits = first.middle.share(WAITING)
     limit = (
         f"With {first.name} batches wait {percent(waits)} of their time for the simulator, so one "
-        f"that takes no time at all would make them {1 / (1 - waits):.2f} times as fast."
+        f"that takes no time at all would make them at most {1 / (1 - waits):.2f} times as fast."
     )
     if len(result.modes) < 2:
         return limit
@@ -71,7 +71,7 @@ def _about_waiting(mode: Mode, result: TrainingTime) -> str:
         return "the bridge has timed nothing, so it is not known whether Node is busy meanwhile"
     facts = (
         f"while data is collected Node works {percent(working)} of the time of its "
-        f"{result.pool} processes"
+        f"{'only process' if result.pool == 1 else f'{result.pool} processes'}"
     )
     if working >= _BUSY:
         tries = ", ".join(_relieve_node(mode, result))

@@ -23,7 +23,7 @@ from bridge.throughput.quantities import number, seconds
 
 from .. import ProfilingError, Session, get_profiler
 from .ppo_loop import BatchFigures, PPOConfig, PPOLoop
-from .recordings import join_recordings, read_batch
+from .recordings import join_recordings, read_batch, with_controllers
 from .result import Batch, Ending, Mode, TrainingTime
 
 __all__ = ["Measured", "Say", "default_threads", "measure_training"]
@@ -90,6 +90,7 @@ def measure_training(
             raise
         ending, failure = "failed", error.in_one_line()
     measured = [course for course in courses if course.batches]
+    sessions = {course.name: course.session() for course in measured}
     result = TrainingTime(
         began=began,
         command=command,
@@ -101,10 +102,11 @@ def measure_training(
         ending=ending,
         failure=failure,
         modes=[course.mode() for course in measured],
+        overhead=next((one.overhead for one in sessions.values()), None),
     )
     return Measured(
         result=result,
-        sessions={course.name: course.session() for course in measured},
+        sessions=sessions,
         calls={course.name: course.calls for course in courses if course.calls is not None},
         with_torch={one.name: one.with_torch for one in courses if one.with_torch is not None},
     )
@@ -164,6 +166,7 @@ class _Course:
 
     def _record(self, *, torch_events: bool = False) -> tuple[BatchFigures, Session]:
         profiler = get_profiler()
+        controllers = self._controllers()
         profiler.reset()
         with profiler.watch(self.loop.env, self.name):
             profiler.enable(torch_events=torch_events)
@@ -171,7 +174,13 @@ class _Course:
                 figures = self.loop.run_batch()
             finally:
                 profiler.disable()
-        return figures, profiler.session(f"training_{self.name.replace(' ', '_')}")
+        session = profiler.session(f"training_{self.name.replace(' ', '_')}")
+        return figures, with_controllers(session, controllers | self._controllers())
+
+    def _controllers(self) -> set[int]:
+        """The pids of its Node processes."""
+        stats = self.loop.env.stats(round_trips=False)
+        return {controller["pid"] for controller in stats["controllers"]}
 
     def profile_calls(self, batches: int) -> None:
         calls = cProfile.Profile()

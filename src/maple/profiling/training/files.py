@@ -7,7 +7,6 @@ import io
 import pstats
 from pathlib import Path
 
-from ..config import ProfilingConfig
 from ..renderers.trace import render_trace
 from ..saving import save_session
 from .batches import Measured, Say
@@ -15,13 +14,14 @@ from .batches import Measured, Say
 __all__ = ["save_recordings"]
 
 _LONGEST = 50
+_HIERARCHY = 20
 
 
 def save_recordings(measured: Measured, folder: Path, say: Say) -> list[Path]:
     """Writes all of it, says so, and returns where the sessions are."""
     files = []
     for session in measured.sessions.values():
-        saved = save_session(session, folder, ProfilingConfig())
+        saved = save_session(session, folder)
         for file in saved:
             say(f"wrote {file}")
         files.append(saved.raw)
@@ -46,7 +46,10 @@ def _save_calls(calls: cProfile.Profile, file: Path) -> None:
         "Batches under cProfile, which makes every call of Python slower: times are inflated, and "
         "those of small functions most of all.\n\n"
     )
-    pstats.Stats(calls, stream=text).sort_stats("cumulative").print_stats(_LONGEST)
+    stats = pstats.Stats(calls, stream=text).sort_stats("cumulative")
+    stats.print_stats(_LONGEST)
+    text.write("Who called whom, of the functions that took longest:\n\n")
+    stats.print_callees(_HIERARCHY)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text.getvalue(), encoding="utf-8")
     calls.dump_stats(file.with_suffix(".prof"))

@@ -40,6 +40,8 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 OpponentName: TypeAlias = Literal["self", "random", "max", "heuristics"]
 
+_SEEDS = 2**63
+
 
 def _shaped_reward() -> RewardConfig:
     return RewardConfig(knock_out=0.1, fainted=-0.1, hp=0.1, status=0.02)
@@ -95,6 +97,8 @@ class PPOConfig:
         for name in ("learning_rate", "clip", "gradient_limit"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} is {getattr(self, name)}, but must be more than 0")
+        if not 0 <= self.seed < _SEEDS:
+            raise ConfigError(f"seed is {self.seed}, but must be from 0 to {_SEEDS - 1}")
         for name in ("discount", "gae_decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name} is {getattr(self, name)}, but must be from 0 to 1")
@@ -384,7 +388,7 @@ class PPOLoop:
 
     def _collect(self) -> tuple[int, int]:
         """Decides until the batch is full; how many decisions that were, in how many rounds."""
-        rollout, env = self.rollout, self.env
+        rollout, env, profiler = self.rollout, self.env, get_profiler()
         self._tally.begin()
         self._cut_short.clear()
         with profile("replay_buffer"):
@@ -404,6 +408,7 @@ class PPOLoop:
             with profile("replay_buffer"):
                 self._hear(*self._received)
             rounds += 1
+            profiler.metric("batch_size", len(agents), unit="agents")
         return len(rollout) - kept, rounds
 
     def _decide(

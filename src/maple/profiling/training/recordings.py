@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from .components import BATCH, measure_components
 from .ppo_loop import BatchFigures
 from .result import Batch
 
-__all__ = ["join_recordings", "read_batch"]
+__all__ = ["join_recordings", "read_batch", "with_controllers"]
 
 
 def read_batch(session: Session, figures: BatchFigures) -> Batch:
@@ -25,7 +25,8 @@ def read_batch(session: Session, figures: BatchFigures) -> Batch:
     (part,) = session.processes
     (feed,) = part.feeds
     times = {"/".join(one.path): one.covered / 1e9 for one in part.operations}
-    processes = analyse(session).machine.processes
+    analysis = analyse(session)
+    processes = analysis.machine.processes
     choices = [one for one in feed.operations if one.name in ("choose", "play")]
     return Batch(
         wall=times[BATCH],
@@ -35,6 +36,7 @@ def read_batch(session: Session, figures: BatchFigures) -> Batch:
         node_cpu=_cpu(processes, "node"),
         node_busy=node_share(feed) if choices else None,
         trips=sum(one.total["count"] for one in choices if one.total is not None),
+        profiling=analysis.cost_share,
         phases={phase: sum(_total(one.parts[phase]) for one in choices) for phase in PHASES},
     )
 
@@ -47,6 +49,13 @@ def _cpu(processes: Sequence[ProcessUse], role: str) -> float | None:
 
 def _total(distribution: Distribution) -> float:
     return float(distribution["mean"] * distribution["count"]) / 1e9
+
+
+def with_controllers(session: Session, pids: Collection[int]) -> Session:
+    """Without Node processes that are not of these pids: those of the other mode, which wait."""
+    usages = [usage for usage in session.usages if usage.role != "node" or usage.pid in pids]
+    # The peak of all together had them in it; that of the others is in their samples.
+    return msgspec.structs.replace(session, usages=usages, rss_peak=None)
 
 
 def join_recordings(sessions: Sequence[Session], settings: Mapping[str, Any]) -> Session:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from ..session import Overhead
 from .components import WHOLE
 from .ppo_loop import BatchFigures, PPOConfig
 
@@ -21,7 +22,8 @@ class Batch:
     """One batch. Times are seconds; None is what was not measured.
 
     `phases` are those of all round trips to Node that carried choices, `trips` of them, which
-    overlap. `node_busy` is how much of the time of its processes Node worked on battles.
+    overlap. `node_busy` is how much of the time of its processes Node worked on battles, and
+    `profiling` how much of the batch it took to time its calls.
     """
 
     wall: float
@@ -30,6 +32,7 @@ class Batch:
     python_cpu: float | None
     node_cpu: float | None
     node_busy: float | None
+    profiling: float | None
     trips: int
     phases: dict[str, float]
 
@@ -71,6 +74,8 @@ class TrainingTime:
     ending: Ending
     failure: str | None
     modes: list[Mode]
+    overhead: Overhead | None = None
+    """What profiling has cost, as it was measured before the first batch."""
 
     def to_json(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self), indent=1)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from bridge.throughput.quantities import MISSING, number, percent, seconds
 
+from ..renderers.cost import cost_of_a_call
 from ..renderers.grid import bar, columns, heading
 from .advice import recommend
 from .components import COLLECTION, COMPONENTS, WHOLE
@@ -39,6 +40,7 @@ def render(result: TrainingTime, *, breakdown: bool = False) -> str:
         lines += heading("Recommendations")
     for place, text in enumerate(advice, 1):
         lines += _wrapped(text, f"{place}. ")
+    lines += _cost(result)
     return "\n".join(lines) + "\n"
 
 
@@ -143,6 +145,19 @@ def _row(label: str, compared: Compared) -> list[str]:
         return [*row, MISSING, MISSING, ""]
     spread = f"{judgement.lowest:.2f} to {judgement.highest:.2f}"
     return [*row, f"{judgement.speed_up:.2f}×", spread, judgement.verdict]
+
+
+def _cost(result: TrainingTime) -> Iterator[str]:
+    shares = [
+        batch.profiling
+        for mode in result.modes
+        for batch in mode.batches
+        if batch.profiling is not None
+    ]
+    if result.overhead is not None and shares:
+        yield from heading("What profiling cost", _WIDTH)
+        yield cost_of_a_call(result.overhead)
+        yield f"To record all calls of a batch took at most {percent(max(shares))} of it."
 
 
 # Pieces

@@ -299,8 +299,8 @@ def test_metrics_of_several_processes_are_one() -> None:
 def test_what_profiling_took_is_told() -> None:
     cost = duration(analyse(typical_session()).cost_of_calls)
     page = words(page_of(typical_session()))
-    assert "takes 500 ns while the profiler is on, and 60 ns while it is off" in page
-    assert f"32 calls took about {cost} to record, which is <0.1 % of the time" in page
+    assert "takes 500 ns here, adding up included, and 60 ns while the profiler is off" in page
+    assert f"32 calls took {cost} to record, which is <0.1 % of the time" in page
     assert "11 looks at the processes took 20.0 ms of CPU time: 0.2 % of a core" in page
 
 

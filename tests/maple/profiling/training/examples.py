@@ -77,6 +77,7 @@ def batch(factor: float = 1.0, wait: float = 1.0, **changes: Any) -> Batch:
         python_cpu=6.0,
         node_cpu=8.0,
         node_busy=0.3,
+        profiling=0.0004,
         trips=500,
         phases=dict.fromkeys(PHASES, 0.5),
     )

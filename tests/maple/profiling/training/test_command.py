@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -64,7 +65,9 @@ def test_the_command_compares_both_modes_and_keeps_what_it_recorded(tmp_path: Pa
             assert all(time >= 0 for time in each.components.values())
             assert each.trips > 0
         name = f"profile_training_{one.name.replace(' ', '_')}"
-        assert "cumulative" in (output / f"{name}.txt").read_text(encoding="utf-8")
+        calls = (output / f"{name}.txt").read_text(encoding="utf-8")
+        assert "cumulative" in calls
+        assert re.search(r"\(run_batch\) +-> ", calls)
         assert (output / f"{name}.prof").exists()
     files = sorted((output / "raw").iterdir())
     assert [one.name.partition("_2")[0] for one in files] == [
@@ -73,6 +76,11 @@ def test_the_command_compares_both_modes_and_keeps_what_it_recorded(tmp_path: Pa
     ]
     assert all(f"--input {one}" in done.stdout for one in files)
     check_session(files[0], measured.modes[0])
+    # Both pools are there all the time, and each is told of in its own session only.
+    nodes = [{u.pid for u in load_session(one).usages if u.role == "node"} for one in files]
+    assert [len(one) for one in nodes] == [1, 1]
+    assert nodes[0] != nodes[1]
+    assert "takes" in done.stdout.partition("What profiling cost")[2]
 
 
 def check_session(file: Path, measured: Mode) -> None:
@@ -90,6 +98,9 @@ def check_session(file: Path, measured: Mode) -> None:
     trips = sum(total["count"] for name in ("choose", "play") if (total := named.get(name)))
     assert trips == sum(one.trips for one in measured.batches)
     assert session.settings["turbo"] is False
+    sizes = [part.metrics["batch_size"] for part in session.processes]
+    assert sum(one.count for one in sizes) == sum(one.figures.rounds for one in measured.batches)
+    assert max(one.highest for one in sizes) == 4
 
 
 @pytest.mark.parametrize(
@@ -119,6 +130,36 @@ def test_a_format_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert "gen9nothing" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--seed", "-1"], "seed is -1, but must be from 0 to"),
+        (["--seed", "9" * 30], "must be from 0 to"),
+        (["--config", "nowhere.yml"], "cannot read nowhere.yml"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_told_in_one_line(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    done = run(*arguments, *TINY, "--output", tmp_path)
+
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_settings_of_the_profiler_come_from_a_file(tmp_path: Path) -> None:
+    settings = tmp_path / "profiling.yml"
+    settings.write_text("categories:\n  All of it: ['*']\nsummary_every: 1\n")
+
+    done = run("--batches", "1", *TINY, "--output", tmp_path, "--config", settings)
+
+    assert done.returncode == 0, done.stderr
+    assert "All of it Operations:" in done.stderr
+    (file,) = (tmp_path / "raw").iterdir()
+    assert {row.category for row in analyse(load_session(file)).rows} == {"All of it"}
 
 
 def test_an_interrupted_run_prints_what_it_has_measured_and_leaves_no_process_behind(
