@@ -422,13 +422,15 @@ def _fed_place(name: str, feed: Feed, config: ProfilingConfig) -> Place:
         above: tuple[str, ...] = ()
         if operation.total is not None:
             above = (f"{feed.kind}_{operation.name}",)
+            laps = _fed_laps(feed, operation.name)
             rows.append(
-                _fed_row(name, above, operation.total, feed.capacity, wall, config, own=0.0)
+                _fed_row(name, above, operation.total, feed.capacity, wall, config, laps, own=0.0)
             )
         for part, distribution in operation.parts.items():
             if distribution["count"]:
                 path = (*above, f"{feed.kind}_{part}")
-                rows.append(_fed_row(name, path, distribution, feed.capacity, wall, config))
+                laps = _fed_laps(feed, operation.name, part)
+                rows.append(_fed_row(name, path, distribution, feed.capacity, wall, config, laps))
     depth = max((row.depth for row in rows), default=0)
     return Place(
         name=name,
@@ -447,6 +449,7 @@ def _fed_row(
     capacity: int,
     wall: int,
     config: ProfilingConfig,
+    laps: tuple[tuple[int, int], ...],
     own: float | None = None,
 ) -> Row:
     busy = distribution["mean"] * distribution["count"]
@@ -469,7 +472,14 @@ def _fed_row(
         longest=distribution["max"],
         p50=distribution["p50"],
         p99=distribution["p99"],
+        laps=laps,
     )
+
+
+def _fed_laps(feed: Feed, operation: str, part: str | None = None) -> tuple[tuple[int, int], ...]:
+    """Of each lap, how many there were of an operation or of a part of it, and for how long."""
+    timed = [lap.wholes if part is None else lap.parts.get(operation, {}) for lap in feed.laps]
+    return tuple(lap.get(part or operation, (0, 0)) for lap in timed)
 
 
 def node_share(feed: Feed) -> float | None:

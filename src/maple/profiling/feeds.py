@@ -7,12 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+import msgspec
 import structlog
 
 from bridge.histogram import Histogram
 from bridge.throughput.difference import operations_between, recorded_between
 from bridge.timing import Trips
 
+from .feed_laps import FeedLaps, FeedSums, Timed, at_most
 from .session import Distribution, Feed, FeedOperation, NodeWork
 
 __all__ = ["QUEUE_PARTS", "Source", "Tells", "is_queue", "join_feeds"]
@@ -29,6 +31,7 @@ _COUNTED = (
     "deaths",
 )
 _TRAFFIC = ("commands", "frames", "bytes_out", "bytes_in", "writes", "reads")
+_OF_QUEUE = ("rows", "batches", "failed_batches")
 QUEUE_PARTS = ("queue_wait", "batch_build", "forward")
 """What a queue tells of how long its rows and batches took."""
 
@@ -72,6 +75,7 @@ class Source:
         if isinstance(tells, _KeepsTrips):
             tells.keep_trips(keep)
         self._past: list[Feed] = []
+        self._laps = FeedLaps()
         self._is_paused = False
         self._begin(tells.stats())
 
@@ -99,6 +103,12 @@ class Source:
         self._after, self._until = after, self._clock()
         self._rooms = max(self._rooms, _rooms(after))
 
+    def lap(self) -> None:
+        """Ends a lap, when everything else does."""
+        self.read(trips=False)
+        if self._tells is not None and not self._is_paused:
+            self._laps.mark(*self._since_pause())
+
     def pause(self) -> None:
         """What happens from here on does not count."""
         self.read()
@@ -107,7 +117,8 @@ class Source:
     def resume(self) -> None:
         """Counts from here on, beside what has counted before."""
         if self._is_paused and self._tells is not None:
-            self._past = self.feeds()
+            self._past = self._without_laps()
+            self._laps.pause(*self._since_pause())
             self._trips = None
             self._is_paused = False
             self._begin(self._tells.stats())
@@ -116,6 +127,7 @@ class Source:
         """Forgets what has counted so far."""
         self.read()
         self._past, self._trips = [], None
+        self._laps = FeedLaps()
         self._begin(self._after)
 
     def close(self) -> None:
@@ -138,24 +150,31 @@ class Source:
 
     def feeds(self) -> list[Feed]:
         """What happened in between."""
+        return [
+            msgspec.structs.replace(feed, laps=self._laps.describe(feed.kind))
+            for feed in self._without_laps()
+        ]
+
+    def _without_laps(self) -> list[Feed]:
         if self._until <= self._since:
             return self._past
         before, after = self._before, self._after
         found = []
         if "round_trips" in after:
             found.append(self._round_trips(before, after))
-        queue_before = before if is_queue(before) else before.get("inference") or {}
-        queue_after = after if is_queue(after) else after.get("inference")
-        if queue_after:
-            found.append(self._inference(queue_before, queue_after))
+        if queue_after := _queue(after):
+            found.append(self._inference(_queue(before), queue_after))
         return join_feeds([*self._past, *found])
+
+    def _since_pause(self) -> tuple[int, dict[str, FeedSums]]:
+        """For how long it has counted, and what each kind of feed came to in that time."""
+        return self._until - self._since, _sums_between(self._before, self._after)
 
     def _round_trips(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> Feed:
         between = operations_between(before["round_trips"], after["round_trips"])
         operations = [
             FeedOperation(name=one.name, total=one.total, parts=one.phases) for one in between
         ]
-        counts = _difference(before["counters"], after["counters"], _COUNTED)
         return Feed(
             kind="ipc",
             name=self.name,
@@ -165,7 +184,7 @@ class Source:
             workers=after["pool"]["size"],
             rooms=self._rooms,
             operations=operations,
-            counts=counts | _difference(before["traffic"], after["traffic"], _TRAFFIC),
+            counts=_counts_of_trips(before, after),
             sizes={},
             node_work=self._node_work(),
         )
@@ -196,7 +215,7 @@ class Source:
             workers=1,
             rooms=0,
             operations=operations,
-            counts=_difference(before, after, ("rows", "batches", "failed_batches")),
+            counts=_difference(before, after, _OF_QUEUE),
             sizes={"batch_size": sizes} if sizes["count"] else {},
         )
 
@@ -241,6 +260,7 @@ def _joined(feeds: Sequence[Feed]) -> Feed:
         sizes={name: _together(alike) for name, alike in sizes.items()},
         # Of the earlier ones there would be more and more.
         node_work=latest.node_work,
+        laps=at_most([lap for feed in feeds for lap in feed.laps]),
     )
 
 
@@ -264,8 +284,49 @@ def _together(distributions: Sequence[Distribution]) -> Distribution:
     return whole.summary() | {"hdr": whole.encode()}
 
 
+def _sums_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, FeedSums]:
+    """What the feeds came to by kind, as they are named in a session."""
+    found = {}
+    if "round_trips" in after:
+        then, now = (_timed_trips(stats["round_trips"]) for stats in (before, after))
+        found["ipc"] = FeedSums(_counts_of_trips(before, after), now).since(FeedSums({}, then))
+    if queue := _queue(after):
+        earlier = _queue(before)
+        counts = _difference(earlier, queue, _OF_QUEUE)
+        then, now = _timed_queue(earlier), _timed_queue(queue)
+        found["inference"] = FeedSums(counts, now).since(FeedSums({}, then))
+    return found
+
+
+def _timed_trips(trips: Mapping[str, Any]) -> Timed:
+    found: Timed = {}
+    for name, operation in trips.items():
+        found[name, None] = _sum(operation["total"])
+        for phase, distribution in operation["phases"].items():
+            found[name, phase] = _sum(distribution)
+    return found
+
+
+def _timed_queue(stats: Mapping[str, Any]) -> Timed:
+    return {("queue", part): _sum(stats[part]) for part in QUEUE_PARTS if part in stats}
+
+
+def _sum(distribution: Distribution) -> tuple[int, int]:
+    return distribution["count"], round(distribution["mean"] * distribution["count"])
+
+
+def _counts_of_trips(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, int]:
+    counts = _difference(before["counters"], after["counters"], _COUNTED)
+    return counts | _difference(before["traffic"], after["traffic"], _TRAFFIC)
+
+
 def is_queue(stats: Mapping[str, Any]) -> bool:
     return "batch_size" in stats
+
+
+def _queue(stats: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is told of an inference queue, if there is one."""
+    return stats if is_queue(stats) else stats.get("inference") or {}
 
 
 def _rooms(stats: Mapping[str, Any]) -> int:

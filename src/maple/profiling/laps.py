@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .session import Lap
 from .tree import Node
 
-__all__ = ["Laps"]
+__all__ = ["MOST_LAPS", "Laps", "Tallies"]
 
-_MOST = 128
+MOST_LAPS = 128
+
+
+class Tallies(NamedTuple):
+    """What was counted until now; of each metric, how many values there were and their sum."""
+
+    counts: Mapping[str, int] = {}
+    metrics: Mapping[str, tuple[int, float]] = {}
 
 
 class _Mark(NamedTuple):
@@ -21,6 +28,7 @@ class _Mark(NamedTuple):
     time: int
     calls: list[int]
     ended: list[int]
+    tallies: Tallies
 
 
 class Laps:
@@ -30,11 +38,18 @@ class Laps:
         self.clear()
 
     def clear(self) -> None:
-        self._marks = [_Mark(0, 0, [], [])]
+        self._marks = [_Mark(0, 0, [], [], Tallies())]
         self.by_hand = False
         """Whether somebody has set them."""
 
-    def mark(self, time: int, nodes: Sequence[Node], *, by_hand: bool = False) -> None:
+    def mark(
+        self,
+        time: int,
+        nodes: Sequence[Node],
+        tallies: Tallies | None = None,
+        *,
+        by_hand: bool = False,
+    ) -> None:
         """Ends a lap, at so much time since the start without pauses.
 
         Once that was done by hand, those that come by themselves count no more.
@@ -45,21 +60,29 @@ class Laps:
         if self.by_hand and not by_hand:
             return
         calls, ended = [node.calls for node in nodes], [node.ended for node in nodes]
-        self._marks.append(_Mark(self._marks[-1].laps + 1, time, calls, ended))
-        if len(self._marks) > _MOST:
+        laps = self._marks[-1].laps + 1
+        self._marks.append(_Mark(laps, time, calls, ended, tallies or Tallies()))
+        if len(self._marks) > MOST_LAPS:
             # Marks count from the start: a lap that is left out is in the next one.
             del self._marks[1:-1:2]
 
     def describe(self) -> list[Lap]:
-        return [
-            Lap(
-                laps=after.laps - before.laps,
-                time=after.time - before.time,
-                calls=_differences(before.calls, after.calls),
-                ended=_differences(before.ended, after.ended),
-            )
-            for before, after in itertools.pairwise(self._marks)
-        ]
+        return [_between(before, after) for before, after in itertools.pairwise(self._marks)]
+
+
+def _between(before: _Mark, after: _Mark) -> Lap:
+    counts, metrics = before.tallies
+    return Lap(
+        laps=after.laps - before.laps,
+        time=after.time - before.time,
+        calls=_differences(before.calls, after.calls),
+        ended=_differences(before.ended, after.ended),
+        counts={name: count - counts.get(name, 0) for name, count in after.tallies.counts.items()},
+        metrics={
+            name: (count - metrics.get(name, (0, 0.0))[0], total - metrics.get(name, (0, 0.0))[1])
+            for name, (count, total) in after.tallies.metrics.items()
+        },
+    )
 
 
 def _differences(before: list[int], after: list[int]) -> list[int]:

@@ -37,6 +37,11 @@ class Values:
         self._lowest, self._highest = min(self._lowest, value), max(self._highest, value)
         self._last = value
 
+    @property
+    def sums(self) -> tuple[int, float]:
+        """How many values there were, and what they add up to."""
+        return self._counts.total(), self._total
+
     def describe(self) -> Metric | None:
         """As plain data; None where there was no value."""
         count = self._counts.total()

@@ -20,6 +20,7 @@ from .config import ProfilingConfig
 from .errors import NothingRecorded
 from .feeds import Source, Tells, join_feeds
 from .gauges import Gauge, find_gauges
+from .laps import Tallies
 from .machine import describe_machine
 from .metrics import Values
 from .overhead import cost_of_calls
@@ -168,9 +169,14 @@ class Profiler:
     def lap(self) -> None:
         """Ends a part of the run, such as a training batch: from part to part is what varies."""
         if self.enabled:
-            self._recording.mark(by_hand=True)
+            self._mark(by_hand=True)
             for source in tuple(self._sources):
-                source.read(trips=False)
+                source.lap()
+
+    def _mark(self, *, by_hand: bool = False) -> None:
+        with self._lock:
+            sums = {name: values.sums for name, values in self._metrics.items()}
+            self._recording.mark(Tallies(dict(self._counts), sums), by_hand=by_hand)
 
     def watch(self, tells: Tells, name: str = "") -> Source:
         """Adds what an environment, a registry or an inference queue has timed itself.
@@ -267,7 +273,7 @@ class Profiler:
         assert self._watch is not None
         self._watch.look()
         self._recording.look_at_memory()
-        self._recording.mark()
+        self._mark()
 
     def configure(self, config: ProfilingConfig, *, role: str | None = None) -> None:
         """Takes other settings, and forgets what was recorded with those before."""

@@ -9,7 +9,7 @@ from typing import TypedDict
 from .calls import Lane, MeasuredCall, Recorder
 from .history import History
 from .intervals import length
-from .laps import Laps
+from .laps import Laps, Tallies
 from .session import Allocation, Bounds, Lap, Operation, Trace, Track
 from .tree import Node, Tree
 
@@ -120,12 +120,12 @@ class Recording:
         for lane in lanes:
             self._tree.place(lane, force=True)
 
-    def mark(self, *, by_hand: bool = False) -> None:
-        """Ends a lap."""
+    def mark(self, tallies: Tallies | None = None, *, by_hand: bool = False) -> None:
+        """Ends a lap, by the end of which so much else was counted."""
         with self._lock:
             if self._is_on:
                 self.fold()
-                self._laps.mark(self._tree.elapsed, self._tree.nodes, by_hand=by_hand)
+                self._laps.mark(self._tree.elapsed, self._tree.nodes, tallies, by_hand=by_hand)
 
     def look_at_memory(self) -> None:
         """Lets the calls that are under way note how far memory has risen by now."""

@@ -24,6 +24,7 @@ __all__ = [
     "Bounds",
     "Distribution",
     "Feed",
+    "FeedLap",
     "FeedOperation",
     "GpuSample",
     "Lap",
@@ -121,13 +122,16 @@ class Track(_Data, frozen=True):
 class Lap(_Data, frozen=True):
     """A part of the time, or several that were joined: how many, and how long without pauses.
 
-    For each operation it has the calls that ended in it, and how long these took.
+    For each operation it has the calls that ended in it, and how long these took; besides, what was
+    counted in it, and of each metric how many values there were and their sum.
     """
 
     laps: int
     time: int
     calls: list[int]
     ended: list[int]
+    counts: dict[str, int]
+    metrics: dict[str, tuple[int, float]]
 
 
 class Metric(_Data, frozen=True):
@@ -177,11 +181,26 @@ class NodeWork(_Data, frozen=True):
     node_encode: list[int]
 
 
+class FeedLap(_Data, frozen=True):
+    """What the bridge says of a lap that somebody has set, or of several that were joined.
+
+    `wholes` has for each operation how many there were and how long they took, and `parts` for each
+    of its parts.
+    """
+
+    laps: int
+    time: int
+    counts: dict[str, int]
+    wholes: dict[str, tuple[int, int]]
+    parts: dict[str, dict[str, tuple[int, int]]]
+
+
 class Feed(_Data, frozen=True):
     """What the bridge says of an interval, from its own histograms and counts.
 
     `capacity` is how many trips or rows could be under way at once, `workers` how many processes
-    or threads work on them, `rooms` how many battles were open at the most.
+    or threads work on them, `rooms` how many battles were open at the most. Laps are those that
+    somebody has set; what came after the last of them is in none.
     """
 
     kind: str
@@ -195,6 +214,7 @@ class Feed(_Data, frozen=True):
     counts: dict[str, int]
     sizes: dict[str, Distribution]
     node_work: NodeWork | None = None
+    laps: list[FeedLap] = []
 
     @property
     def length(self) -> int:

@@ -13,7 +13,18 @@ from hdrh.codec import HdrCookieException, HdrHistogramSettingsException, HdrLen
 from bridge.histogram import Histogram
 
 from .errors import UnreadableSession
-from .session import Bounds, Distribution, Feed, Metric, ProcessPart, Session, Trace, Usage
+from .session import (
+    Bounds,
+    Distribution,
+    Feed,
+    FeedLap,
+    Lap,
+    Metric,
+    ProcessPart,
+    Session,
+    Trace,
+    Usage,
+)
 
 __all__ = ["check_session"]
 
@@ -75,9 +86,8 @@ def _check_part(part: ProcessPart, place: str) -> None:
         if operation.hdr is not None:
             _check_hdr(operation.hdr, f"{where}.hdr")
     for where, lap in _each(f"{place}.laps", part.laps):
-        if lap.laps < 1:
-            _refuse(f"{where}.laps", "is not at least 1")
         _check_columns(lap, where, most=len(part.operations))
+        _check_lap(lap, where)
     for name, metric in part.metrics.items():
         _check_metric(metric, f"{place}.metrics[{name!r}]")
     for where, feed in _each(f"{place}.feeds", part.feeds):
@@ -97,6 +107,13 @@ def _check_trace(trace: Trace, part: ProcessPart, place: str) -> None:
             _check_index(column[wrong], named, f"{place}.{name}[{wrong}]")
 
 
+def _check_lap(lap: Lap | FeedLap, place: str) -> None:
+    if lap.laps < 1:
+        _refuse(f"{place}.laps", "is not at least 1")
+    if lap.time < 0:
+        _refuse(place, "ends before it begins")
+
+
 def _check_metric(metric: Metric, place: str) -> None:
     if metric.count < 1:
         _refuse(f"{place}.count", "is not at least 1")
@@ -112,6 +129,8 @@ def _check_feed(feed: Feed, place: str) -> None:
             _check_distribution(operation.total, f"{where}.total")
         for name, distribution in operation.parts.items():
             _check_distribution(distribution, f"{where}.parts[{name!r}]")
+    for where, lap in _each(f"{place}.laps", feed.laps):
+        _check_lap(lap, where)
     for name, distribution in feed.sizes.items():
         _check_distribution(distribution, f"{place}.sizes[{name!r}]")
     if feed.node_work is not None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from bridge import BridgeConfig, ControllerRegistry, InferenceQueue
+from bridge.histogram import Histogram
 from bridge.timing import PHASES
 from bridge.workload import Workload, play_battles
 from maple.env import VectorEnv
@@ -17,7 +19,7 @@ from maple.profiling.analysis import analyse, node_share
 from maple.profiling.battles import battle_figures
 from maple.profiling.findings import find
 from maple.profiling.renderers.text import render_analysis
-from tests.maple.profiling.stage import row
+from tests.maple.profiling.stage import SECOND, FakeClock, recorded, row
 
 COLD = BridgeConfig(warmup_battles=0)
 
@@ -119,3 +121,109 @@ async def test_what_is_watched_counts_from_a_reset_on_and_is_left_out_before_it_
             await queue.submit(np.zeros(3))
             [feed] = profiler.session("test").processes[0].feeds
     assert feed.counts["rows"] == 1
+
+
+# Laps
+
+
+class Counting:
+    """A queue that tells what it was told to have done."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._forward = Histogram()
+
+    def work(self, rows: int, seconds: float) -> None:
+        self.rows += rows
+        self._forward.record(np.array([round(seconds * SECOND)]))
+
+    def stats(self) -> dict[str, Any]:
+        empty = Histogram().summary() | {"hdr": Histogram().encode()}
+        forward = self._forward.summary() | {"hdr": self._forward.encode()}
+        counts = {"rows": self.rows, "batches": self._forward.count, "failed_batches": 0}
+        names = ("batch_size", "queue_wait", "batch_build")
+        return counts | dict.fromkeys(names, empty) | {"forward": forward}
+
+
+def laps_of(profiler: Profiler) -> list[tuple[int, int, int, tuple[int, int]]]:
+    """How many laps, their seconds, rows, and forwards with their seconds."""
+    [feed] = profiler.session("test").processes[0].feeds
+    found = []
+    for lap in feed.laps:
+        count, total = lap.parts["queue"]["forward"]
+        forwards = count, round(total / SECOND)
+        found.append((lap.laps, round(lap.time / SECOND), lap.counts["rows"], forwards))
+    return found
+
+
+def test_each_lap_has_what_the_bridge_did_in_it(profiler: Profiler, clock: FakeClock) -> None:
+    queue = Counting()
+    queue.work(100, 1)
+    with profiler.watch(queue):
+        for rows, seconds in ((3, 1), (5, 2)):
+            queue.work(rows, seconds)
+            clock.go(seconds)
+            profiler.lap()
+        queue.work(7, 1)
+        clock.go(1)
+        assert laps_of(profiler) == [(1, 1, 3, (1, 1)), (1, 2, 5, (1, 2))]
+    # What came after the last one is in none, as with everything else.
+    assert laps_of(profiler) == [(1, 1, 3, (1, 1)), (1, 2, 5, (1, 2))]
+    found = row(recorded(profiler), "inference_forward")
+    assert (found.calls, len(found.laps)) == (3, 2)
+
+
+def test_a_lap_goes_on_after_a_pause_which_is_no_part_of_it(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    queue = Counting()
+    with profiler.watch(queue):
+        queue.work(3, 1)
+        clock.go(1)
+        profiler.disable()
+        queue.work(1000, 9)
+        clock.go(100)
+        profiler.enable(system=False)
+        queue.work(4, 1)
+        clock.go(2)
+        profiler.lap()
+        assert laps_of(profiler) == [(1, 3, 7, (2, 2))]
+        profiler.reset()
+        queue.work(2, 1)
+        clock.go(5)
+        profiler.lap()
+        assert laps_of(profiler) == [(1, 5, 2, (1, 1))]
+
+
+def test_sources_of_one_name_keep_the_laps_of_all(profiler: Profiler, clock: FakeClock) -> None:
+    for rows in (1, 2, 3):
+        queue = Counting()
+        with profiler.watch(queue, "evaluation"):
+            queue.work(rows, 1)
+            clock.go(1)
+            profiler.lap()
+    assert [lap[2] for lap in laps_of(profiler)] == [1, 2, 3]
+
+
+def test_of_many_laps_neighbours_are_joined(profiler: Profiler, clock: FakeClock) -> None:
+    for _ in range(2):
+        queue = Counting()
+        with profiler.watch(queue, "evaluation"):
+            for _ in range(150):
+                queue.work(2, 1)
+                clock.go(1)
+                profiler.lap()
+    found = laps_of(profiler)
+    assert len(found) <= 128
+    assert sum(laps for laps, *_ in found) == 300
+    assert all((seconds, rows) == (laps, 2 * laps) for laps, seconds, rows, _ in found)
+
+
+def test_laps_that_come_by_themselves_ask_nobody(profiler: Profiler, clock: FakeClock) -> None:
+    queue = Counting()
+    with profiler.watch(queue):
+        queue.stats = None  # type: ignore[assignment, method-assign]
+        clock.go(1)
+        profiler._mark()
+        del queue.stats
+    assert profiler.session("test").processes[0].laps[0].time == SECOND

@@ -44,7 +44,9 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         "processes[0].operations[1].hdr cannot be decoded",
     ),
     "laps": (
-        lambda data: part(data)["laps"].append({"laps": 0, "time": 1, "calls": [], "ended": []}),
+        lambda data: part(data)["laps"].append(
+            {"laps": 0, "time": 1, "calls": [], "ended": [], "counts": {}, "metrics": {}}
+        ),
         "processes[0].laps[0].laps is not at least 1",
     ),
     "path": (
@@ -87,6 +89,18 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "metric": (
         lambda data: part(data)["metrics"]["reward"].update(count=0),
         "processes[0].metrics['reward'].count is not at least 1",
+    ),
+    "laps of a feed": (
+        lambda data: feed(data).update(
+            laps=[{"laps": 0, "time": 1, "counts": {}, "wholes": {}, "parts": {}}]
+        ),
+        "processes[0].feeds[0].laps[0].laps is not at least 1",
+    ),
+    "time of a lap": (
+        lambda data: feed(data).update(
+            laps=[{"laps": 1, "time": -1, "counts": {}, "wholes": {}, "parts": {}}]
+        ),
+        "processes[0].feeds[0].laps[0] ends before it begins",
     ),
     "cores": (lambda data: data["machine"].update(cores=0), "machine.cores is not at least 1"),
     "all cores": (
