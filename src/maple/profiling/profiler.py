@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
+import psutil
+
 from .analysis import analyse
 from .calls import NOTHING, Call, MeasuredCall, NoCall
 from .config import ProfilingConfig
@@ -28,7 +30,7 @@ from .recording import Recording
 from .renderers.text import render_live, render_summary
 from .saving import Saved, save_session
 from .session import Feed, Overhead, ProcessPart, Session, plain
-from .system import Seen, SystemWatch
+from .system import Seen, SystemWatch, birth
 from .ticker import Ticker
 from .torch_events import TorchEvents
 from .workers import WorkerParts, WorkerProfiling
@@ -324,6 +326,7 @@ class Profiler:
         part = ProcessPart(
             role=self.role,
             pid=os.getpid(),
+            born=birth(psutil.Process()),
             metrics={name: metric for name, metric in described.items() if metric is not None},
             counts=counts,
             feeds=join_feeds([*self._past_feeds, *told]),

@@ -50,6 +50,9 @@ VERSION = 1
 
 _MAIN = "main"
 
+# Milliseconds: it is told by the clock on the wall, which somebody may set a little meanwhile.
+_SAME_BIRTH = 1000
+
 MAIN_THREAD = "MainThread"
 """The track of the thread that the process began with."""
 
@@ -222,13 +225,14 @@ class Feed(_Data, frozen=True):
 
 
 class ProcessPart(_Data, frozen=True):
-    """What one process has recorded. `windows` is when it did.
+    """What one process has recorded. `windows` is when it did, and `born` as in its usage.
 
     `by_hand` says that somebody has set the laps, which are alike then, and not the profiler.
     """
 
     role: str
     pid: int
+    born: int
     windows: Bounds
     tracks: list[Track]
     operations: list[Operation]
@@ -401,7 +405,10 @@ def merge_sessions(sessions: Sequence[Session]) -> Session:
         first,
         processes=[part for session in sessions for part in session.processes],
         rss_peak=max((s.rss_peak for s in sessions if s.rss_peak is not None), default=None),
-        usages=_merge_usages([usage for session in sessions for usage in session.usages]),
+        usages=[
+            _with_role(usage, [part for session in sessions for part in session.processes])
+            for usage in _merge_usages([usage for session in sessions for usage in session.usages])
+        ],
         machine_cpu=_merge_machine_cpu(sessions),
         gpus=sorted((gpu for session in sessions for gpu in session.gpus), key=lambda gpu: gpu.at),
         torch_events=_joined([s.torch_events for s in sessions if s.torch_events is not None]),
@@ -439,6 +446,21 @@ def _merge_usages(usages: Sequence[Usage]) -> list[Usage]:
         elif len(usage.samples) > len(before.samples):
             merged[usage.pid, usage.born] = usage
     return list(merged.values())
+
+
+def _with_role(usage: Usage, parts: Sequence[ProcessPart]) -> Usage:
+    """A process that has recorded is called as there: who looks can tell few apart.
+
+    But whoever looked stays the main one.
+    """
+    roles = [
+        part.role
+        for part in parts
+        if part.pid == usage.pid and abs(part.born - usage.born) < _SAME_BIRTH
+    ]
+    if not roles or _MAIN in (usage.role, roles[-1]):
+        return usage
+    return msgspec.structs.replace(usage, role=roles[-1])
 
 
 def _one_after_the_other(before: Usage, after: Usage) -> Usage:

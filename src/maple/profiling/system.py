@@ -14,7 +14,7 @@ import psutil
 from .gauges import Level, ProcessMemory
 from .session import GpuSample, MachineCpu, Sample, Usage
 
-__all__ = ["GpuWatch", "ProcessWatch", "Seen", "SystemWatch", "most_together"]
+__all__ = ["GpuWatch", "ProcessWatch", "Seen", "SystemWatch", "birth", "most_together"]
 
 K = TypeVar("K")
 
@@ -152,8 +152,8 @@ class ProcessWatch:
     def _sample(self, process: psutil.Process, look: int) -> Level:
         seen = self._watched.get(process)
         if seen is None:
-            born = round(process.create_time() * 1e3)
-            seen = _Watched(_role(process, self._self), born, ProcessMemory(process))
+            role = _role(process, self._self)
+            seen = _Watched(role, birth(process), ProcessMemory(process))
         level = seen.memory.read()
         cpu = time.process_time_ns() if process == self._self else _cpu(process)
         seen.samples.append(Sample(look=look, at=self._clock(), cpu=cpu, rss=level.now))
@@ -294,6 +294,11 @@ def _find_nvml() -> _Nvml | None:
     except pynvml.NVMLError:
         return None
     return pynvml  # type: ignore[no-any-return]
+
+
+def birth(process: psutil.Process) -> int:
+    """When a process began, in milliseconds since 1970: with the pid, it names one and no other."""
+    return round(process.create_time() * 1e3)
 
 
 def _cpu(process: psutil.Process) -> int:

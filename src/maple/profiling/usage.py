@@ -93,6 +93,7 @@ def measure_machine(
     known = [process.cpu for process in processes if process.cpu is not None]
     watched = _watched(usages, windows)
     peaks = [sum(moment.rss.values()) for moment in timeline]
+    peaks += [process.rss_peak for process in processes]
     if rss_peak is not None:
         peaks.append(rss_peak)
     others_share, stolen_share = _beside(machine_cpu, all_cores, windows)

@@ -247,6 +247,32 @@ def test_who_was_looked_at_itself_is_not_counted_twice() -> None:
     assert [(one.at, one.pid) for one in merged.machine_cpu] == [(10, 7), (30, 7)]
 
 
+@pytest.mark.parametrize(
+    ("role", "born", "recorded_as", "shown"),
+    [
+        ("other", 5_000, "actor", "actor"),
+        ("worker", 5_000, "actor", "actor"),
+        # The clock on the wall was set a little.
+        ("other", 5_900, "actor", "actor"),
+        # Another process had this pid before.
+        ("other", 1_000, "actor", "other"),
+        ("main", 5_000, "trainer", "main"),
+        ("worker", 5_000, "main", "worker"),
+    ],
+)
+def test_a_process_that_has_recorded_is_called_as_it_calls_itself(
+    role: str, born: int, recorded_as: str, shown: str
+) -> None:
+    recorded = session_of((0, 1), role=recorded_as)
+    part = msgspec.structs.replace(recorded.processes[0], born=5_000)
+    recorded = msgspec.structs.replace(recorded, processes=[part])
+    samples = [Sample(look=0, at=0, cpu=0, rss=1)]
+    usage = Usage(pid=part.pid, role=role, born=born, rss_peak=1, samples=samples)
+    looked = msgspec.structs.replace(session_of((0, 1), role="main"), usages=[usage])
+    [merged] = merge_sessions([looked, recorded]).usages
+    assert merged == msgspec.structs.replace(usage, role=shown)
+
+
 def seen(*looks: tuple[int, int]) -> Session:
     """A session of which one process was looked at: moments, and bytes."""
     samples = [Sample(look=at, at=at, cpu=at, rss=rss) for at, rss in looks]

@@ -391,6 +391,11 @@ def test_what_memory_reached_while_the_profiler_was_off_does_not_count() -> None
     assert usage.rss_peak < BLOCK
 
 
+def test_all_together_had_at_least_what_one_of_them_had() -> None:
+    one = msgspec.structs.replace(usage(1, "main", (1, 0, 0, 100), (2, 10, 0, 100)), rss_peak=900)
+    assert measure_machine([one, usage(2, "node", (1, 0, 0, 50))], 1, ALL).rss_peak == 900
+
+
 def test_of_all_together_the_most_is_at_a_look_or_when_one_of_them_rose() -> None:
     before = {"main": Level(100, 500), "node": Level(50, 60)}
     assert most_together(None, before) == 150

@@ -5,15 +5,19 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import shutil
 import signal
 import time
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
+from structlog.testing import capture_logs
 
-from maple.profiling import Profiler, ProfilingConfig, WorkerProfiling, profile
+from maple.profiling import Profiler, ProfilingConfig, Session, WorkerProfiling, profile
 from maple.profiling.analysis import analyse
 from maple.profiling.workers import _Part
 from tests.maple.profiling.stage import row
@@ -71,6 +75,30 @@ def test_spawned_workers_become_part_of_the_session() -> None:
     assert {use.role for use in analysis.machine.processes} >= {"main", "worker"}
 
 
+def act(profiling: WorkerProfiling, seen: Event) -> None:
+    with profiling.record("actor"), profile("env_step"):
+        assert seen.wait(60)
+
+
+@pytest.mark.timeout(120)
+def test_a_process_of_any_kind_is_called_in_the_system_as_it_calls_itself() -> None:
+    profiler = Profiler(ProfilingConfig(sample_interval=60))
+    profiler.enable()
+    watch = profiler._watch
+    assert watch is not None
+    fork = multiprocessing.get_context("fork")
+    seen = fork.Event()
+    actor = fork.Process(target=act, args=(profiler.for_workers(), seen))
+    actor.start()
+    watch.look()
+    seen.set()
+    actor.join(60)
+    assert actor.exitcode == 0
+    profiler.disable()
+    roles = {use.pid: use.role for use in analyse(profiler.session("test")).machine.processes}
+    assert (roles[os.getpid()], roles[actor.pid or 0]) == ("main", "actor")
+
+
 def test_a_worker_begins_anew_after_a_reset_of_the_session() -> None:
     session = Profiler()
     worker = Profiler(role="worker")
@@ -122,3 +150,35 @@ def test_the_parts_of_workers_go_with_the_profiler_and_with_a_reset() -> None:
     del profiler
     gc.collect()
     assert not folder.exists()
+
+
+def test_a_worker_that_outlives_who_wanted_to_know_leaves_no_file(tmp_path: Path) -> None:
+    profiler = Profiler()
+    profiler.enable(system=False)
+    folder = tmp_path / "parts"
+    (folder / "0").mkdir(parents=True)
+    part = _Part(folder, profiler)
+    whole = profiler.own_session
+
+    def gone(*arguments: Any, **named: Any) -> Session:
+        shutil.rmtree(folder)
+        return whole(*arguments, **named)
+
+    with patch.object(profiler, "own_session", gone):
+        part.write()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_part_that_cannot_be_read_does_not_cost_the_others() -> None:
+    profiler = Profiler()
+    profiler.enable(system=False)
+    profiling = profiler.for_workers()
+    worker = start(profiling)
+    worker.join(60)
+    damaged = profiling.folder / "0" / "1-1.json"
+    damaged.write_text("{")
+    with capture_logs() as logs:
+        session = profiler.session("test")
+    assert [part.role for part in session.processes] == ["main", "worker"]
+    [entry] = logs
+    assert str(damaged) in entry["cause"]
