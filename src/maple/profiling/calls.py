@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from .gauges import Gauge, Level
+from .gauges import Gauge, Level, read_gauges
 
 if TYPE_CHECKING:
     from .tree import Node
@@ -44,7 +44,7 @@ class Lane(list["Call"]):
         self.rows: list[int] = []
         """The calls that were put aside, in a few numbers each."""
         self.measured: list[MeasuredCall] = []
-        """The calls that have ended and looked at memory."""
+        """The calls that have looked at memory after their end, which may be added up before."""
 
     @property
     def is_over(self) -> bool:
@@ -74,7 +74,7 @@ class _OwnLane(threading.local):
 class Recorder:
     """What calls need on their way in and out."""
 
-    __slots__ = ("clock", "enter", "lanes", "leave", "own", "when_full")
+    __slots__ = ("clock", "enter", "failed", "lanes", "leave", "own", "when_full")
 
     def __init__(self, clock: Callable[[], int], when_full: Callable[[Lane], None]) -> None:
         self.clock = clock
@@ -84,6 +84,8 @@ class Recorder:
         current: contextvars.ContextVar[Call] = contextvars.ContextVar("call")
         self.enter = current.set
         self.leave = current.reset
+        self.failed: set[str] = set()
+        """The gauges that the log was told of."""
 
 
 class Call:
@@ -131,9 +133,11 @@ class Call:
         trace: TracebackType | None,
     ) -> None:
         recorder = self._recorder
+        # Once it has an end, another thread may put it aside, and takes this from it.
+        before = self.before
         self.end = recorder.clock()
         try:  # noqa: SIM105 - suppress would cost more than all the rest
-            recorder.leave(self.before)  # type: ignore[arg-type]
+            recorder.leave(before)  # type: ignore[arg-type]
         except ValueError:
             # It ends in another context than it began in, as in a generator that somebody else
             # closes: there is nothing to be put back.
@@ -178,7 +182,7 @@ class MeasuredCall(Call):
         """By gauge, how far it rose above where it stood, in bytes, at the most that was seen."""
 
     def __enter__(self) -> Self:
-        self._levels = {name: gauge.read() for name, gauge in self._gauges.items()}
+        self._levels = read_gauges(self._gauges, self._recorder.failed)
         return super().__enter__()
 
     def __exit__(
@@ -187,14 +191,15 @@ class MeasuredCall(Call):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        super().__exit__(kind, error, trace)
         self.look()
         self._recorder.own.lane.measured.append(self)
-        super().__exit__(kind, error, trace)
 
     def look(self) -> None:
         """Notes how far the gauges have risen. If one was never higher, that was just now."""
-        for name, before in self._levels.items():
-            level = self._gauges[name].read()
+        levels = read_gauges(self._gauges, self._recorder.failed)
+        for name in levels.keys() & self._levels.keys():
+            level, before = levels[name], self._levels[name]
             peak = level.highest if level.highest > before.highest else level.now
             self.growth[name] = max(self.growth.get(name, 0), peak - before.now)
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import psutil
+import structlog
 
-__all__ = ["Gauge", "GpuMemory", "Level", "ProcessMemory", "find_gauges"]
+__all__ = ["Gauge", "GpuMemory", "Level", "ProcessMemory", "find_gauges", "read_gauges"]
+
+log = structlog.get_logger("maple.profiling")
 
 _LINES = re.compile(rb"^Vm(HWM|RSS):\s+(\d+) kB$", re.MULTILINE)
 
@@ -61,3 +65,20 @@ def find_gauges() -> dict[str, Gauge]:
     if torch is not None and torch.cuda.is_available():
         gauges["gpu"] = GpuMemory(torch.cuda)
     return gauges
+
+
+def read_gauges(gauges: Mapping[str, Gauge], failed: set[str]) -> dict[str, Level]:
+    """What they say, less those that fail. The log is told when one fails that never did before."""
+    levels = {}
+    for name, gauge in gauges.items():
+        try:
+            levels[name] = gauge.read()
+        except Exception as error:  # noqa: BLE001 - it is not the fault of what is looked at
+            if name not in failed:
+                failed.add(name)
+                log.warning(
+                    "the profiler cannot look at memory: such calls have no figure of it",
+                    gauge=name,
+                    cause=str(error),
+                )
+    return levels

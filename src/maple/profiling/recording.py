@@ -100,11 +100,16 @@ class Recording:
         self._place_all()
         lanes = tuple(self.recorder.lanes)
         self._history.add(self._tree.fold(lanes, now))
+        self._note_growths()
         # By position: lanes are lists, and empty ones are equal to each other.
         for position in reversed(range(len(lanes))):
             if lanes[position].is_over:
                 del self.recorder.lanes[position]
         self._windows[-1] = (self._windows[-1][0], now)
+
+    def _note_growths(self) -> None:
+        for lane in tuple(self.recorder.lanes):
+            self._tree.note_growths(lane)
 
     def _place_all(self) -> None:
         """Gives every call a place: parents may be in lanes that come later, and then theirs."""
@@ -139,6 +144,8 @@ class Recording:
         with self._lock:
             self.fold()
             if not self._is_folding:
+                # A call that ended before it was turned off may have looked at memory since.
+                self._note_growths()
                 self._tree.flush()
             tracks = list(self._tree.tracks.values())
             numbers = {track.thread: number for number, track in enumerate(tracks)}

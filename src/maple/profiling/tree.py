@@ -320,7 +320,6 @@ class Tree:
             # What has ended since `until` is for the next window.
             late = rows[(rows[:, 3] > until) & (rows[:, 3] < _NEVER)]
             lane.rows += late.ravel().tolist()
-            self._note_growths(lane)
         self._put_aside += len(nodes)
         if self._put_aside >= _FLUSH:
             self.flush()
@@ -328,6 +327,21 @@ class Tree:
             Ended(lane.thread, *rows[rows[:, 3] <= until][:, (0, 2, 3)].T)
             for lane, rows in zip(lanes, taken, strict=True)
         ]
+
+    def note_growths(self, lane: Lane) -> None:
+        """Adds what was said of memory by calls that were added up."""
+        for call in lane.measured[:]:
+            node = call.node
+            if node is None or call.end > self.since:
+                continue
+            lane.measured.remove(call)
+            if call.end < self._began:
+                continue
+            for gauge, growth in tuple(call.growth.items()):
+                before = node.growths.get(gauge, Growth())
+                node.growths[gauge] = Growth(
+                    before.calls + 1, before.total + growth, max(before.peak, growth)
+                )
 
     def flush(self) -> None:
         """Brings histograms and intervals up to date, for which folding puts things aside."""
@@ -416,20 +430,6 @@ class Tree:
             node.calls += count
             node.ended += time
         self._durations.append((nodes, durations))
-
-    def _note_growths(self, lane: Lane) -> None:
-        for call in lane.measured[:]:
-            node = call.node
-            if node is None:
-                continue
-            lane.measured.remove(call)
-            if call.end < self._began:
-                continue
-            for gauge, growth in call.growth.items():
-                before = node.growths.get(gauge, Growth())
-                node.growths[gauge] = Growth(
-                    before.calls + 1, before.total + growth, max(before.peak, growth)
-                )
 
 
 def _take(lane: Lane, began: int) -> Times:

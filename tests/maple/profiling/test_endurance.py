@@ -8,6 +8,7 @@ import gc
 import os
 import signal
 import threading
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -85,6 +86,32 @@ def test_calls_that_begin_in_the_middle_of_adding_up_are_counted_once(
     assert found["env_step"].calls == 600
     assert found["inside"].calls % 300 == 0
     assert found["inside"].calls == found["inside"].busy
+
+
+class Folding:
+    """What a call needs on its way out, where another thread folds before its context is left."""
+
+    def __init__(self, profiler: Profiler) -> None:
+        self._profiler = profiler
+        self.clock = profiler._recorder.clock
+
+    @property
+    def leave(self) -> Callable[[contextvars.Token[Call]], None]:
+        self._profiler._recording.fold()
+        return self._profiler._recorder.leave
+
+
+def test_adding_up_in_the_middle_of_an_end_takes_nothing_from_it(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    call = profiler.profile("env_step")
+    assert isinstance(call, Call)
+    with call:
+        clock.go(1)
+        call._recorder = Folding(profiler)  # type: ignore[assignment]
+    with profiler.profile("after"):
+        clock.go(1)
+    assert set(operations(profiler)) == {"env_step", "after"}
 
 
 def test_a_call_is_used_once(profiler: Profiler) -> None:

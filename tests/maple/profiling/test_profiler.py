@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import mmap
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 import torch
+from structlog.testing import capture_logs
 
 import maple.profiling
 from maple.profiling import (
@@ -141,6 +142,107 @@ def test_memory_that_was_given_back_is_no_growth(profiler: Profiler, gauge: Fake
     found = row(recorded(profiler), "env_reset").memory
     assert found is not None
     assert found.peak == 0
+
+
+class Happening(FakeGauge):
+    """Something happens whenever it is read."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        super().__init__()
+        self._happens = happens
+
+    def read(self) -> Level:
+        level = super().read()
+        self._happens()
+        return level
+
+
+def test_the_time_of_looking_at_memory_is_nobodys(profiler: Profiler, clock: FakeClock) -> None:
+    profiler._gauges = {"memory": Happening(lambda: clock.go(1))}
+    with profiler.profile("env_step", track_memory=True):
+        clock.go(5)
+    assert operations(profiler)["env_step"].busy == 5 * SECOND
+
+
+def _fail() -> None:
+    raise OSError(24, "Too many open files")
+
+
+def test_a_gauge_that_fails_takes_nothing_from_what_it_looks_at(
+    profiler: Profiler, clock: FakeClock, gauge: FakeGauge
+) -> None:
+    profiler._gauges = {"gpu": Happening(_fail), "memory": gauge}
+
+    @profiler.profile_function("env_step", track_memory=True)
+    def step() -> None:
+        gauge.set(gauge.now + 10)
+        clock.go(1)
+        raise ZeroDivisionError
+
+    with capture_logs() as logs:
+        for _ in range(2):
+            with pytest.raises(ZeroDivisionError):
+                step()
+        profiler._recording.look_at_memory()
+        with profiler.profile("after"):
+            clock.go(1)
+    found = operations(profiler)
+    assert set(found) == {"env_step", "after"}
+    assert found["env_step"].calls == 2
+    assert {name: one.calls for name, one in found["env_step"].allocations.items()} == {"memory": 2}
+    [entry] = logs
+    assert (entry["gauge"], entry["log_level"]) == ("gpu", "warning")
+    assert "Too many open files" in entry["cause"]
+
+
+def test_a_gauge_that_fails_at_the_end_of_a_call_hides_no_error(
+    profiler: Profiler, clock: FakeClock, gauge: FakeGauge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @profiler.profile_function("env_step", track_memory=True)
+    def step() -> None:
+        clock.go(1)
+        monkeypatch.setattr(gauge, "read", _fail)
+        raise ZeroDivisionError
+
+    with capture_logs() as logs, pytest.raises(ZeroDivisionError):
+        step()
+    with profiler.profile("after"):
+        clock.go(1)
+    found = operations(profiler)
+    assert set(found) == {"env_step", "after"}
+    assert found["env_step"].allocations == {}
+    assert len(logs) == 1
+
+
+def test_what_a_call_says_of_memory_after_it_was_added_up_is_counted_with_it(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    """Its thread was held up between the end of the call and its look."""
+    seen: list[int] = []
+
+    def look() -> None:
+        seen.append(operations(profiler)["env_step"].calls)
+
+    profiler._gauges = gauges = {"memory": FakeGauge()}
+    with profiler.profile("env_step", track_memory=True):
+        clock.go(1)
+        gauges["memory"] = Happening(look)
+    assert seen == [1]
+    memory = row(recorded(profiler), "env_step").memory
+    assert memory is not None
+    assert memory.calls == 1
+
+
+def test_what_a_call_says_of_memory_after_the_profiler_was_turned_off_is_counted_with_it(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    profiler._gauges = gauges = {"memory": FakeGauge()}
+    with profiler.profile("env_step", track_memory=True):
+        clock.go(1)
+        gauges["memory"] = Happening(profiler.disable)
+    memory = row(recorded(profiler), "env_step").memory
+    assert memory is not None
+    assert memory.calls == 1
 
 
 def test_an_operation_that_did_not_look_has_no_memory_rather_than_none_of_it(
