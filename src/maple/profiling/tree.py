@@ -26,6 +26,7 @@ TOO_MANY = "(too many)"
 
 _COLUMNS = 5  # of a row: node, family, start, end, and until when it explains its parent
 _FLUSH = 65_536
+_WINDOW = 20  # calls that would fill the memory that a window takes beside its calls
 _INTERVALS_KEPT = 512
 _MOST_NODES = 1000
 _MOST_LEVELS = 64
@@ -320,7 +321,7 @@ class Tree:
             # What has ended since `until` is for the next window.
             late = rows[(rows[:, 3] > until) & (rows[:, 3] < _NEVER)]
             lane.rows += late.ravel().tolist()
-        self._put_aside += len(nodes)
+        self._put_aside += len(nodes) + _WINDOW
         if self._put_aside >= _FLUSH:
             self.flush()
         return [

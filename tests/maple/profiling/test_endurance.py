@@ -7,11 +7,13 @@ import contextvars
 import gc
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import psutil
 import pytest
 from structlog.testing import capture_logs
 
@@ -262,6 +264,43 @@ def test_sources_that_were_closed_are_one_and_not_kept(
 
 
 # Weeks
+
+
+def test_a_profiler_that_is_turned_on_and_off_a_thousand_times_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The samples that are kept become no more after the first few turns.
+    monkeypatch.setattr("maple.profiling.system._MOST_SAMPLES", 32)
+    profiler = Profiler()
+
+    def turn(times: int) -> tuple[int, int, int]:
+        for _ in range(times):
+            profiler.enable()
+            with profiler.profile("env_step"):
+                pass
+            profiler.disable()
+        profiler.session("test")
+        gc.collect()
+        return threading.active_count(), psutil.Process().num_fds(), sys.getallocatedblocks()
+
+    threads, files, blocks = turn(50)
+    threads_then, files_then, blocks_then = turn(1000)
+    assert (threads_then, files_then) == (threads, files)
+    # What stays of each is when it was: two numbers, and the pair of them.
+    assert blocks_then - blocks < 5 * 1000
+
+
+def test_a_call_in_every_look_does_not_fill_the_memory(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    waiting = []
+    for _ in range(8000):
+        with profiler.profile("env_step"):
+            clock.now += 1
+        profiler._recording.fold()
+        waiting.append(len(profiler._recording._tree._durations))
+    assert max(waiting) < 4000
+    assert operations(profiler)["env_step"].calls == 8000
 
 
 def test_a_call_of_two_hours_took_two_hours(profiler: Profiler, clock: FakeClock) -> None:
