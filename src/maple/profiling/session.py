@@ -334,8 +334,12 @@ class Session(_Data, frozen=True, kw_only=True):
         return msgspec.json.encode(self)
 
     def save(self, path: Path) -> None:
-        """Writes the file whole or not at all."""
+        """Writes the file whole or not at all, and makes its folder."""
         path.parent.mkdir(parents=True, exist_ok=True)
+        self.write(path)
+
+    def write(self, path: Path) -> None:
+        """Writes the file whole or not at all, into a folder that is there."""
         unfinished = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             unfinished.write_bytes(self.to_json())
@@ -411,6 +415,7 @@ def merge_sessions(sessions: Sequence[Session]) -> Session:
         ],
         machine_cpu=_merge_machine_cpu(sessions),
         gpus=sorted((gpu for session in sessions for gpu in session.gpus), key=lambda gpu: gpu.at),
+        overhead=_merge_overheads([s.overhead for s in sessions if s.overhead is not None]),
         torch_events=_joined([s.torch_events for s in sessions if s.torch_events is not None]),
     )
 
@@ -427,6 +432,18 @@ def _refuse_parts_given_twice(sessions: Sequence[Session]) -> None:
             seen.add(key)
 
 
+def _merge_overheads(overheads: Sequence[Overhead]) -> Overhead | None:
+    """What a `with` takes as the first has measured it, and all looks of all of them."""
+    if not overheads:
+        return None
+    taken = [one.sampling_cpu for one in overheads if one.sampling_cpu is not None]
+    return msgspec.structs.replace(
+        overheads[0],
+        sampling_cpu=sum(taken) if taken else None,
+        samples=sum(one.samples for one in overheads),
+    )
+
+
 def _merge_machine_cpu(sessions: Sequence[Session]) -> list[MachineCpu]:
     """In the order of time. Of a process that another has watched, that one has counted all."""
     watched = {usage.pid for session in sessions for usage in session.usages if usage.role != _MAIN}
@@ -435,7 +452,10 @@ def _merge_machine_cpu(sessions: Sequence[Session]) -> list[MachineCpu]:
 
 
 def _merge_usages(usages: Sequence[Usage]) -> list[Usage]:
-    """Each process once. Who looked at the same time is heard if it looked more often."""
+    """Each process once. Who looked at the same time is heard if it looked more often.
+
+    But each has seen the most memory that it says.
+    """
     merged: dict[tuple[int, int], Usage] = {}
     for usage in sorted(usages, key=lambda usage: (usage.samples[0].at, -len(usage.samples))):
         before = merged.get((usage.pid, usage.born))
@@ -443,8 +463,10 @@ def _merge_usages(usages: Sequence[Usage]) -> list[Usage]:
             merged[usage.pid, usage.born] = usage
         elif usage.samples[0].at > before.samples[-1].at:
             merged[usage.pid, usage.born] = _one_after_the_other(before, usage)
-        elif len(usage.samples) > len(before.samples):
-            merged[usage.pid, usage.born] = usage
+        else:
+            heard = max(before, usage, key=lambda one: len(one.samples))
+            most = max(before.rss_peak, usage.rss_peak)
+            merged[usage.pid, usage.born] = msgspec.structs.replace(heard, rss_peak=most)
     return list(merged.values())
 
 

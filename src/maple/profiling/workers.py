@@ -6,6 +6,7 @@ one that is killed. Nothing else is shared: it works with any way to start a pro
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -17,7 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import structlog
+
 from .config import ProfilingConfig
+from .errors import UnreadableSession
 from .session import Session, load_session, merge_sessions
 from .ticker import Ticker
 
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
     from .profiler import Profiler
 
 __all__ = ["WorkerParts", "WorkerProfiling"]
+
+log = structlog.get_logger("maple.profiling")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,9 @@ class _Part:
             self._profiler.reset()
             self._resets = resets
         session = self._profiler.own_session(self._profiler.role, fresh=fresh)
-        session.save(self._folder / str(resets) / self._name)
+        with contextlib.suppress(FileNotFoundError):
+            # Else the session was reset meanwhile, or whoever wanted it is gone with the folder.
+            session.write(self._folder / str(resets) / self._name)
 
 
 class WorkerParts:
@@ -99,11 +107,20 @@ class WorkerParts:
             shutil.rmtree(self._folder / str(resets), ignore_errors=True)
 
     def join(self, own: Session) -> Session:
-        """A session and all parts of it."""
+        """A session and all parts of it that can be read."""
         if self._folder is None:
             return own
         files = sorted((self._folder / str(_resets(self._folder))).glob("*.json"))
-        return merge_sessions([own, *(load_session(file) for file in files)])
+        return merge_sessions([own, *filter(None, map(_read, files))])
+
+
+def _read(file: Path) -> Session | None:
+    """A part; a damaged one does not take the whole session along."""
+    try:
+        return load_session(file)
+    except UnreadableSession as error:
+        log.warning("what a worker has recorded cannot be read, and is left out", cause=str(error))
+        return None
 
 
 def _resets(folder: Path) -> int | None:

@@ -17,6 +17,7 @@ from maple.profiling.comparison import Verdict
 from maple.profiling.session import (
     GpuSample,
     Machine,
+    Overhead,
     MachineCpu,
     Sample,
     Session,
@@ -291,3 +292,16 @@ def test_looks_at_a_process_one_after_the_other_are_put_together() -> None:
 def test_of_two_who_looked_at_a_process_the_one_with_more_looks_is_heard() -> None:
     [usage] = merge_sessions([seen((10, 5), (40, 5)), seen((11, 8), (20, 3), (30, 4))]).usages
     assert [sample.at for sample in usage.samples] == [11, 20, 30]
+    [usage] = merge_sessions([seen((10, 90), (40, 5)), seen((11, 8), (20, 3), (30, 4))]).usages
+    assert (len(usage.samples), usage.rss_peak) == (3, 90)
+
+
+def test_looks_of_all_parts_are_added_up() -> None:
+    looks = Overhead(disabled=100.0, enabled=800.0, measured=3e4, sampling_cpu=50, samples=5)
+    none = msgspec.structs.replace(looks, sampling_cpu=None, samples=0)
+    parts = [
+        msgspec.structs.replace(session_of((0, 1), begin=begin, end=begin + 1), overhead=overhead)
+        for begin, overhead in ((0, looks), (2, none), (4, looks), (6, None))
+    ]
+    merged = merge_sessions(parts)
+    assert merged.overhead == msgspec.structs.replace(looks, sampling_cpu=100, samples=10)
