@@ -13,7 +13,7 @@ from enum import Enum, StrEnum
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DRIFT", "LEAST_LAPS", "Verdict", "Wanted", "judge"]
+__all__ = ["DRIFT", "LEAST_LAPS", "Lap", "Verdict", "Wanted", "judge", "judge_quotients"]
 
 DRIFT = 0.05
 """By how much runs of the same code may differ as a whole."""
@@ -24,6 +24,9 @@ _WINDOW = 3
 """Resemblance is added up over so many times the laps that it lasts for."""
 _MOST_ALIKE = 0.99
 _LARGEST_LOG = 700.0
+
+Lap = tuple[float, float]
+"""How much there was in a lap, and how many it is to be divided by."""
 
 _Numbers = npt.NDArray[np.float64]
 
@@ -37,10 +40,9 @@ class Verdict(StrEnum):
     LOWER = "lower"
     NOISE = "within noise"
     TOO_FEW = "too few laps to tell"
+    ONCE = "measured once"
     GONE = "only in the first"
     NEW = "only in the second"
-    NONE = ""
-    """There is nothing to judge by."""
 
 
 class Wanted(Enum):
@@ -70,57 +72,117 @@ def judge(
     is_positive = bool(one.min() > 0 and other.min() > 0)
     if is_positive:
         one, other = np.log(one), np.log(other)
-    worth = _worth(one, other)
+    worth = _worth((one, other))
+    random = np.random.default_rng(0)
+    around = [
+        _medians(values, random) * _unsureness(len(values), laps, random)
+        for values, laps in zip((one, other), worth, strict=True)
+    ]
     difference = float(np.median(other) - np.median(one))
-    low, high = (
-        difference + outside
-        for outside in _spread_of_difference((one, other), worth, np.random.default_rng(0))
-    )
-    if (low > 0 or high < 0) and abs(medians[1] - medians[0]) > drift * abs(medians[0]):
-        verdict = wanted.value[low > 0]
-    else:
-        verdict = Verdict.NOISE if min(worth) >= LEAST_LAPS else Verdict.TOO_FEW
+    low, high = _interval(difference + around[1] - around[0])
+    verdict = _verdict(medians, (low, high), worth, wanted, drift)
     if verdict is Verdict.TOO_FEW or not is_positive:
         return None, None, verdict
-    interval = math.exp(max(low, -_LARGEST_LOG)), math.exp(min(high, _LARGEST_LOG))
-    return medians[1] / medians[0], interval, verdict
+    return medians[1] / medians[0], (_exponential(low), _exponential(high)), verdict
 
 
-def _spread_of_difference(
-    series: Sequence[_Numbers], worth: Sequence[float], random: np.random.Generator
-) -> tuple[float, float]:
-    """How far below and above itself the difference of the two medians may lie."""
+def judge_quotients(
+    first: Sequence[Lap],
+    second: Sequence[Lap],
+    *,
+    wanted: Wanted = Wanted.LESS,
+    drift: float = DRIFT,
+) -> tuple[float | None, tuple[float, float] | None, Verdict]:
+    """The same of two quotients: of all laps together so much, divided by so many.
+
+    For what is counted, such as battles, of which a lap may have one, or two, or none: medians of
+    so few would jump.
+    """
+    both = [np.asarray(laps, np.float64).reshape(-1, 2) for laps in (first, second)]
+    if min(int(laps.all(axis=1).sum()) for laps in both) < LEAST_LAPS:
+        return None, None, Verdict.TOO_FEW
+    much, many = zip(*(laps.sum(axis=0).tolist() for laps in both), strict=True)
+    quotients = much[0] / many[0], much[1] / many[1]
+    # By how much of a lap each differs from what its part in the quotient would be.
     one, other = (
-        _deviations(values, laps, random) for values, laps in zip(series, worth, strict=True)
+        (laps[:, 0] - quotient * laps[:, 1]) / laps[:, 0].mean()
+        for laps, quotient in zip(both, quotients, strict=True)
     )
+    # What is counted hides by its own chance how alike the laps were in which that was done.
+    worth = _worth((one, other), *(tuple(laps[:, n] for laps in both) for n in (0, 1)))
+    random = np.random.default_rng(0)
+    around = [
+        _means(values, random) * _unsureness(len(values), laps, random)
+        for values, laps in zip((one, other), worth, strict=True)
+    ]
+    low, high = _interval(math.log(quotients[1] / quotients[0]) + around[1] - around[0])
+    verdict = _verdict(quotients, (low, high), worth, wanted, drift)
+    if verdict is Verdict.TOO_FEW:
+        return None, None, verdict
+    return quotients[1] / quotients[0], (_exponential(low), _exponential(high)), verdict
+
+
+def _verdict(
+    measured: tuple[float, float],
+    interval: tuple[float, float],
+    worth: tuple[float, float],
+    wanted: Wanted,
+    drift: float,
+) -> Verdict:
+    """From the interval of a difference, and how many laps it was as good as measured in."""
+    low, high = interval
+    before, after = measured
+    if (low > 0 or high < 0) and abs(after - before) > drift * abs(before):
+        return wanted.value[low > 0]
+    return Verdict.NOISE if min(worth) >= LEAST_LAPS else Verdict.TOO_FEW
+
+
+def _interval(differences: _Numbers) -> tuple[float, float]:
     outside = (100 - _CONFIDENCE) / 2
-    low, high = np.percentile(other - one, (outside, 100 - outside)).tolist()
+    low, high = np.percentile(differences, (outside, 100 - outside)).tolist()
     return low, high
 
 
-def _deviations(values: _Numbers, worth: float, random: np.random.Generator) -> _Numbers:
-    """By how much medians of resampled values differ from theirs, as if there were so many only."""
+def _exponential(value: float) -> float:
+    return math.exp(min(max(value, -_LARGEST_LOG), _LARGEST_LOG))
+
+
+def _medians(values: _Numbers, random: np.random.Generator) -> _Numbers:
+    """By how much medians of resampled values differ from theirs."""
     count = len(values)
     # The median of values that are drawn is the value at a place that has this distribution.
     places = random.beta((count + 1) / 2, (count + 1) / 2, _RESAMPLES) * count - 0.5
-    medians = np.interp(places, np.arange(count), np.sort(values))
-    # So few do not tell for sure how far they spread (Student).
+    medians: _Numbers = np.interp(places, np.arange(count), np.sort(values)) - np.median(values)
+    return medians
+
+
+def _means(values: _Numbers, random: np.random.Generator) -> _Numbers:
+    """By how much means of as many values differ."""
+    spread = float(values.std(ddof=1)) / math.sqrt(len(values))
+    return random.normal(0.0, spread, _RESAMPLES)
+
+
+def _unsureness(count: int, worth: float, random: np.random.Generator) -> _Numbers:
+    """How many times as far it may be off as if values were independent, and their spread known.
+
+    Of few, nobody knows for sure how far they spread (Student).
+    """
     freedom = max(1.0, worth - 1)
-    unsure = np.sqrt(freedom / random.chisquare(freedom, _RESAMPLES))
-    spread: _Numbers = (medians - np.median(values)) * unsure * math.sqrt(count / worth)
-    return spread
+    unsure: _Numbers = np.sqrt(freedom / random.chisquare(freedom, _RESAMPLES) * (count / worth))
+    return unsure
 
 
 # How alike neighbours are
 
 
-def _worth(first: _Numbers, second: _Numbers) -> tuple[float, float]:
-    """How many independent values each series is worth.
+def _worth(*pairs: Sequence[_Numbers]) -> tuple[float, float]:
+    """How many independent values each of two series is worth, by what resembles itself the most.
 
     Two runs of one operation are taken to be alike in this, as each is too short to tell well.
     """
-    lasting = _lasting([_Resemblance(series) for series in (first, second)])
-    return len(first) / min(lasting, len(first)), len(second) / min(lasting, len(second))
+    lasting = max(_lasting([_Resemblance(series) for series in pair]) for pair in pairs)
+    first, second = (len(series) / min(lasting, len(series)) for series in pairs[0])
+    return first, second
 
 
 class _Resemblance:

@@ -92,7 +92,7 @@ def test_two_sessions_are_compared_and_written_as_csv(
     assert main(["--compare", str(session), str(other), "--csv", str(table)]) == 0
     printed = capfd.readouterr().out
     assert "better" in printed
-    assert table.read_text("utf-8").splitlines()[0].startswith("place,name,depth")
+    assert table.read_text("utf-8").splitlines()[0].startswith("section,place,name,depth")
 
 
 def test_parts_of_one_run_are_put_together(

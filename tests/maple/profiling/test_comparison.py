@@ -5,14 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import random
+from dataclasses import replace
+from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 
+from bridge.histogram import Histogram
+from bridge.throughput.quantities import MISSING
 from maple.profiling import NothingRecorded, Profiler
-from maple.profiling.analysis import Analysis
+from maple.profiling.analysis import Analysis, analyse
 from maple.profiling.comparison import Compared, Comparison, compare
 from maple.profiling.noise import Verdict
 from maple.profiling.renderers.side_by_side import render_comparison, render_csv
+from maple.profiling.session import Sample, Usage
 from tests.maple.profiling.stage import SECOND, FakeClock, recorded
 
 
@@ -32,7 +39,7 @@ def run(laps: int = 10, *, noise: float = 0.02, seed: int = 0, **seconds: float)
 
 
 def verdict(comparison: Comparison, name: str) -> Compared:
-    [found] = [one for one in (*comparison.overall, *comparison.operations) if one.name == name]
+    [found] = [one for one in comparison.rows if one.name == name]
     return found
 
 
@@ -112,6 +119,8 @@ def test_the_text_and_the_csv_tell_the_same() -> None:
     assert float(by_name["env_step"]["ratio"]) == verdict(compared, "env_step").ratio
     assert by_name["old"]["second"] == ""
     assert by_name["wall time of a step"]["place"] == ""
+    assert {row["section"] for row in rows} == {"overall", "operations"}
+    assert all(row["verdict"] for row in rows)
 
 
 def automatic(laps: int, call: float) -> Analysis:
@@ -154,3 +163,201 @@ def test_time_while_the_profiler_is_off_makes_no_lap_longer() -> None:
         clock.go(9)
     [part] = profiler.session("test").processes
     assert [lap.time for lap in part.laps] == [SECOND] * 6
+
+
+# What was not timed call by call
+
+
+class Bridge:
+    """Tells of choices and battles as the bridge does, of those that it was told of."""
+
+    def __init__(self) -> None:
+        self._counters = dict.fromkeys(("decisions", "battles_ended"), 0)
+        self._simulate, self._total = Histogram(), Histogram()
+
+    def play(self, decisions: int, seconds: float, *, ended: int = 0) -> None:
+        self._counters["decisions"] += decisions
+        self._counters["battles_ended"] += ended
+        times = np.full(decisions, round(seconds * SECOND / decisions))
+        self._simulate.record(times // 2)
+        self._total.record(times)
+
+    def stats(self) -> dict[str, Any]:
+        total, simulate = (
+            one.summary() | {"hdr": one.encode()} for one in (self._total, self._simulate)
+        )
+        return {
+            "pool": {"size": 1, "rooms": 1},
+            "counters": dict(self._counters),
+            "traffic": {},
+            "round_trips": {"choose": {"total": total, "phases": {"simulate": simulate}}},
+        }
+
+
+def watched(
+    laps: int = 20,
+    *,
+    faster: float = 1.0,
+    battles: tuple[int, ...] = (3, 4, 5),
+    by_hand: bool = True,
+    seed: int = 0,
+) -> Analysis:
+    """A run on the bridge: twenty decisions a lap, so many battles that end, and a reward."""
+    chance = random.Random(seed)
+    clock, bridge = FakeClock(0), Bridge()
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    with profiler.watch(bridge):
+        for _ in range(laps):
+            seconds = chance.uniform(0.98, 1.02) / faster
+            ended = chance.choice(battles)
+            with profiler.profile("env_step"):
+                clock.go(seconds)
+            bridge.play(20, seconds, ended=ended)
+            profiler.metric("reward", chance.uniform(-0.1, 0.1) + faster - 1, unit="points")
+            profiler.metric("entropy", chance.uniform(1, 1.01) * faster)
+            profiler.step(20)
+            profiler.episode(ended)
+            if by_hand:
+                profiler.lap()
+            else:
+                profiler._mark()
+    looks = [
+        Sample(
+            look=look,
+            at=look * SECOND // 2,
+            cpu=round(look * SECOND * chance.uniform(0.3, 0.31) * faster),
+            rss=round(1e8 * chance.uniform(1, 1.01) / faster),
+        )
+        for look in range(2, 2 * laps // 2)
+    ]
+    usage = Usage(pid=7, role="main", born=1, rss_peak=200_000_000, samples=looks)
+    return analyse(msgspec.structs.replace(profiler.session("test"), usages=[usage]))
+
+
+FED = ("ipc_choose", "ipc_simulate")
+RATES = ("decisions a second", "battles a second")
+COUNTED = ("wall time of a step", "wall time of an episode")
+
+
+def test_every_row_has_a_verdict_and_what_is_better_depends_on_what_it_is() -> None:
+    compared = compare(watched(), watched(faster=2.0, seed=1))
+    verdicts = {one.name: one.verdict for one in compared.rows}
+    assert verdicts == {
+        **dict.fromkeys(("a lap", "env_step", *FED, *RATES, *COUNTED), Verdict.BETTER),
+        "CPU of the machine": verdicts["CPU of the machine"],
+        "resident memory": Verdict.BETTER,
+        "peak memory": Verdict.ONCE,
+        "reward": Verdict.HIGHER,
+        "entropy": Verdict.HIGHER,
+    }
+    assert verdict(compared, "decisions a second").ratio == pytest.approx(2, rel=0.05)
+    assert verdict(compared, "battles a second").ratio == pytest.approx(2, rel=0.2)
+    assert verdict(compared, "ipc_simulate").ratio == pytest.approx(0.5, rel=0.05)
+    assert verdict(compared, "entropy").ratio == pytest.approx(2, rel=0.05)
+    # Its average was about zero before, of which nothing is so many times as much.
+    assert (verdict(compared, "reward").interval, verdict(compared, "reward").calls) == (
+        None,
+        (20, 20),
+    )
+
+
+def test_the_same_thing_twice_is_within_noise_in_every_row() -> None:
+    compared = compare(watched(40), watched(40, seed=1))
+    found = {one.verdict for one in compared.rows if one.name != "peak memory"}
+    assert found <= {Verdict.NOISE, Verdict.TOO_FEW}
+    for name in ("env_step", *FED, *RATES, *COUNTED, "reward", "entropy"):
+        assert verdict(compared, name).verdict is Verdict.NOISE, name
+
+
+def test_laps_that_one_of_them_lacks_are_too_few() -> None:
+    # Those that come by themselves may not ask what the bridge did.
+    compared = compare(watched(), watched(by_hand=False, seed=1))
+    for name in (*FED, *RATES):
+        assert verdict(compared, name).verdict is Verdict.TOO_FEW
+        assert verdict(compared, name).ratio == pytest.approx(1, rel=0.1)
+    assert verdict(compared, "wall time of a step").verdict is Verdict.NOISE
+    assert verdict(compared, "a lap").verdict is Verdict.GONE
+
+
+def test_battles_that_do_not_end_in_every_lap_are_compared_by_all_that_ended() -> None:
+    first = watched(128, battles=(0, 1))
+    second = watched(128, battles=(0, 1), faster=2.0, seed=1)
+    compared = compare(first, second)
+    for name, ratio in (("battles a second", 2.0), ("wall time of an episode", 0.5)):
+        assert verdict(compared, name).verdict is Verdict.BETTER
+        assert verdict(compared, name).ratio == pytest.approx(ratio, rel=0.2)
+    rare = (*[0] * 9, 1)
+    compared = compare(watched(battles=rare), watched(battles=rare, faster=2.0, seed=1))
+    assert verdict(compared, "battles a second").verdict is Verdict.TOO_FEW
+
+
+def test_processes_side_by_side_have_no_lap_that_all_have_counted_in() -> None:
+    def worker(seed: int) -> Analysis:
+        session = run(20, env_step=1.0, seed=seed).session
+        [part] = session.processes
+        return analyse(msgspec.structs.replace(session, processes=[part, part]))
+
+    found = verdict(compare(worker(0), worker(1)), "wall time of a step")
+    assert found.verdict is Verdict.TOO_FEW
+
+
+def test_metrics_are_in_the_text_and_in_the_csv() -> None:
+    compared = compare(watched(), watched(faster=2.0, seed=1))
+    text = render_comparison(compared)
+    assert "reward (points)" in text.split("METRICS")[1]
+    assert "higher" in text.split("METRICS")[1]
+    rows = {row["name"]: row for row in csv.DictReader(io.StringIO(render_csv(compared)))}
+    assert rows.keys() == {one.name for one in compared.rows}
+    assert (rows["reward"]["section"], rows["reward"]["place"]) == ("metrics", "main")
+    assert (rows["ipc_choose"]["section"], rows["ipc_choose"]["place"]) == ("operations", "IPC")
+    assert (rows["peak memory"]["section"], rows["peak memory"]["verdict"]) == (
+        "overall",
+        "measured once",
+    )
+
+
+# What else differs
+
+
+def with_settings(**settings: Any) -> Analysis:
+    return analyse(msgspec.structs.replace(run(env_step=1.0).session, settings=settings))
+
+
+def test_settings_that_differ_are_told_by_their_names() -> None:
+    first = with_settings(turbo=False, envs=8, ppo={"rate": 0.1, "clip": {"low": 0.2}}, gone="x")
+    second = with_settings(turbo=True, envs=8, ppo={"rate": 0.2, "clip": {"low": 0.2}}, new={})
+    told = [
+        line for line in render_comparison(compare(first, second)).splitlines() if "same" in line
+    ]
+    assert [line for line in told if line.startswith("not the same")] == [
+        "not the same turbo: False and True",
+        "not the same ppo.rate: 0.1 and 0.2",
+        f"not the same gone: x and {MISSING}",
+        f"not the same new: {MISSING} and {{}}",
+    ]
+
+
+def test_of_many_settings_that_differ_some_are_told_and_the_rest_counted() -> None:
+    first = with_settings(**{f"setting_{number}": "a" * 1000 for number in range(25)})
+    second = with_settings(**{f"setting_{number}": "b\n" for number in range(25)})
+    lines = render_comparison(compare(first, second)).splitlines()
+    told = [line for line in lines if line.startswith("not the same setting")]
+    assert len(told) == 20
+    assert all(len(line) < 120 and line.endswith("… and b") for line in told)
+    assert "and 5 more" in lines
+
+
+def test_a_machine_that_was_busy_with_other_things_is_told() -> None:
+    def beside(others: float | None, stolen: float | None) -> Analysis:
+        analysis = run(env_step=1.0)
+        machine = replace(analysis.machine, others_share=others, stolen_share=stolen)
+        return replace(analysis, machine=machine)
+
+    lines = render_comparison(compare(beside(0.41, 0.0), beside(0.02, 0.3))).splitlines()
+    assert lines[2:4] == [
+        "first: other programs took 41 % of the machine",
+        "second: other virtual machines took 30 % of the machine",
+    ]
+    quiet = render_comparison(compare(beside(None, None), beside(0.09, 0.09)))
+    assert "took" not in quiet

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from maple.profiling.noise import Verdict, Wanted, judge
+from maple.profiling.noise import Verdict, Wanted, judge, judge_quotients
 
 UNDECIDED = {Verdict.NOISE, Verdict.TOO_FEW}
 
@@ -103,6 +103,34 @@ def test_the_interval_holds_the_ratio_of_the_medians() -> None:
         assert interval is not None
         assert ratio is not None
         assert 0.8 < interval[0] < ratio < interval[1] < 1.25
+
+
+@pytest.mark.parametrize("alike", [0.0, 0.8])
+@pytest.mark.parametrize("laps", [20, 60])
+def test_battles_of_the_same_thing_are_as_seldom_called_faster(laps: int, alike: float) -> None:
+    random = np.random.default_rng(laps)
+
+    def battles() -> list[tuple[float, float]]:
+        """Two or so in each lap, of which some are longer."""
+        times = series(laps, random, alike=alike)
+        return [(int(random.poisson(2 / time)), time) for time in times]
+
+    found = Counter(judge_quotients(battles(), battles())[2] for _ in range(300))
+    assert found[Verdict.BETTER] + found[Verdict.WORSE] <= 21
+
+
+def test_many_more_battles_are_told_and_a_handful_is_too_few() -> None:
+    random = np.random.default_rng(2)
+    slow, fast = ([(float(random.poisson(battles)), 1.0) for _ in range(40)] for battles in (2, 4))
+    ratio, interval, verdict = judge_quotients(slow, fast, wanted=Wanted.MORE)
+    assert verdict is Verdict.BETTER
+    assert ratio == pytest.approx(sum(n for n, _ in fast) / sum(n for n, _ in slow))
+    assert interval is not None
+    assert ratio is not None
+    assert 1 < interval[0] < ratio < interval[1] < 3
+    rare = [(float(lap % 10 == 0), 1.0) for lap in range(40)]
+    assert judge_quotients(rare, fast) == (None, None, Verdict.TOO_FEW)
+    assert judge_quotients([], fast) == (None, None, Verdict.TOO_FEW)
 
 
 def test_values_below_zero_have_a_verdict_and_no_ratio() -> None:
