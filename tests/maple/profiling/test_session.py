@@ -17,8 +17,8 @@ from maple.profiling.comparison import Verdict
 from maple.profiling.session import (
     GpuSample,
     Machine,
-    Overhead,
     MachineCpu,
+    Overhead,
     Sample,
     Session,
     Usage,
