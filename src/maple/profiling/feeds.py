@@ -84,24 +84,39 @@ class Source:
         self._since = self._until = self._clock()
         self._rooms = _rooms(stats)
 
+    def watches(self, tells: Tells) -> bool:
+        return self._tells is tells
+
     def read(self, *, trips: bool = True) -> None:
         """Takes note of where things stand; of all trips, or of their sums alone."""
-        if self._tells is None or self._is_paused:
+        if self._is_paused:
             return
+        after = self._ask(self._look_at_trips if trips else None)
+        if after is not None:
+            self._after, self._until = after, self._clock()
+            self._rooms = max(self._rooms, _rooms(after))
+
+    def _look_at_trips(self, tells: Tells) -> None:
+        if self._keep and isinstance(tells, _KeepsTrips):
+            self._trips = tells.latest_trips()
+
+    def _ask(self, further: Callable[[Tells], None] | None = None) -> dict[str, Any] | None:
+        """Where things stand, and what else there is to ask for; None if it tells nothing more."""
+        if self._tells is None:
+            return None
         try:
-            after = self._tells.stats()
-            if trips and self._keep and isinstance(self._tells, _KeepsTrips):
-                self._trips = self._tells.latest_trips()
+            stats = self._tells.stats()
+            if further is not None:
+                further(self._tells)
         except Exception as error:  # noqa: BLE001 - it must not take all else that was recorded along
             log.warning(
                 "what the profiler watches says no more: close the source before it is closed",
                 source=self.name,
-                cause=str(error),
+                cause=repr(error),
             )
             self._end()
-            return
-        self._after, self._until = after, self._clock()
-        self._rooms = max(self._rooms, _rooms(after))
+            return None
+        return stats
 
     def lap(self) -> None:
         """Ends a lap, when everything else does."""
@@ -116,16 +131,18 @@ class Source:
 
     def resume(self) -> None:
         """Counts from here on, beside what has counted before."""
-        if self._is_paused and self._tells is not None:
+        stats = self._ask() if self._is_paused else None
+        if stats is not None:
             self._past = self._without_laps()
             self._laps.pause(*self._since_pause())
             self._trips = None
             self._is_paused = False
-            self._begin(self._tells.stats())
+            self._begin(stats)
 
-    def clear(self) -> None:
-        """Forgets what has counted so far."""
-        self.read()
+    def clear(self, *, fresh: bool = True) -> None:
+        """Forgets what has counted: up to now, if it may be asked, or up to the last reading."""
+        if fresh:
+            self.read()
         self._past, self._trips = [], None
         self._laps = FeedLaps()
         self._begin(self._after)
@@ -133,9 +150,12 @@ class Source:
     def close(self) -> None:
         """Reads for the last time, as what is watched may be gone afterwards."""
         self.read()
-        if isinstance(self._tells, _KeepsTrips):
-            self._tells.keep_trips(0)
+        self._ask(_keep_no_trips)
         self._end()
+
+    def forget(self) -> None:
+        """Ends it without a word to anybody: what it would tell belongs nowhere any more."""
+        self._tells = None
 
     def _end(self) -> None:
         if self._tells is not None:
@@ -318,6 +338,11 @@ def _sum(distribution: Distribution) -> tuple[int, int]:
 def _counts_of_trips(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, int]:
     counts = _difference(before["counters"], after["counters"], _COUNTED)
     return counts | _difference(before["traffic"], after["traffic"], _TRAFFIC)
+
+
+def _keep_no_trips(tells: Tells) -> None:
+    if isinstance(tells, _KeepsTrips):
+        tells.keep_trips(0)
 
 
 def is_queue(stats: Mapping[str, Any]) -> bool:

@@ -185,8 +185,10 @@ class Profiler:
 
         It is read by whoever calls this or any other method of the profiler, such as `lap` and
         `session`, in that thread. Close what is returned, or use it in a `with`, before that which
-        is watched is closed.
+        is watched is closed. What is watched twice would count twice, and is refused.
         """
+        if any(source.watches(tells) for source in self._sources):
+            raise ValueError(f"{tells!r} is watched already, and would count twice")
         title = name or type(tells).__name__
         source = Source(title, tells, self._clock, self.config.trace_calls, self._release)
         if not self.enabled:
@@ -252,8 +254,13 @@ class Profiler:
         torch, self._torch = self._torch, None
         return (self._torch_events or []) + torch.stop()
 
-    def reset(self) -> None:
-        """Forgets all that was recorded, also by workers, and goes on."""
+    def reset(self, *, fresh: bool = True) -> None:
+        """Forgets all that was recorded, also by workers, and goes on.
+
+        `fresh` says that sources may be asked from here; else they count from when they last were.
+        """
+        for source in tuple(self._sources):
+            source.clear(fresh=fresh)
         with self._lock:
             self._recording.clear()
             self._metrics.clear()
@@ -263,8 +270,6 @@ class Profiler:
             self._stop_torch()
             self._torch = TorchEvents()
         self._torch_events = None
-        for source in tuple(self._sources):
-            source.clear()
         self._parts.clear()
         if self._watch is not None:
             self._watch.clear()
@@ -281,11 +286,16 @@ class Profiler:
         """Takes other settings, and forgets what was recorded with those before."""
         if self.enabled:
             raise RuntimeError("the profiler takes other settings only while it is off")
-        self._begin(config, role or self.role)
+        self._start_over(config, role or self.role)
 
     def after_fork(self) -> None:
         """In a forked child: turns it off, as what is under way is the parent's to record."""
-        self._begin(self.config, self.role)
+        self._start_over(self.config, self.role)
+
+    def _start_over(self, config: ProfilingConfig, role: str) -> None:
+        for source in self._sources:
+            source.forget()
+        self._begin(config, role)
 
     # Results
 

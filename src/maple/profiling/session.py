@@ -201,8 +201,9 @@ class FeedLap(_Data, frozen=True):
 class Feed(_Data, frozen=True):
     """What the bridge says of an interval, from its own histograms and counts.
 
-    `capacity` is how many trips or rows could be under way at once, `workers` how many processes
-    or threads work on them, `rooms` how many battles were open at the most. Laps are those that
+    `capacity` is how many trips or rows were under way at once on average, or how many `rooms` were
+    open whenever somebody looked, if that is more; `workers` is how many processes or threads work
+    on them. Laps are those that
     somebody has set; what came after the last of them is in none.
     """
 

@@ -78,7 +78,7 @@ class _Part:
             # Whoever wanted it is gone.
             return
         if resets != self._resets:
-            self._profiler.reset()
+            self._profiler.reset(fresh=fresh)
             self._resets = resets
         session = self._profiler.own_session(self._profiler.role, fresh=fresh)
         with contextlib.suppress(FileNotFoundError):

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from structlog.testing import capture_logs
 
 from bridge import BridgeConfig, ControllerRegistry, InferenceQueue
 from bridge.histogram import Histogram
-from bridge.timing import PHASES
+from bridge.timing import PHASES, Trips
 from bridge.workload import Workload, play_battles
 from maple.env import VectorEnv
-from maple.profiling import Profiler, get_profiler
+from maple.profiling import Profiler, ProfilingConfig, get_profiler
 from maple.profiling.analysis import analyse, node_share
 from maple.profiling.battles import battle_figures
 from maple.profiling.findings import find
@@ -227,3 +228,112 @@ def test_laps_that_come_by_themselves_ask_nobody(profiler: Profiler, clock: Fake
         profiler._mark()
         del queue.stats
     assert profiler.session("test").processes[0].laps[0].time == SECOND
+
+
+# Sources that end
+
+
+class Closable(Counting):
+    """Tells nothing more once it is closed; keeps round trips as long as somebody wants them."""
+
+    is_closed = False
+    kept = 0
+
+    def stats(self) -> dict[str, Any]:
+        if self.is_closed:
+            raise RuntimeError("the environment is closed")
+        return super().stats()
+
+    def keep_trips(self, count: int) -> None:
+        if self.is_closed:
+            raise RuntimeError("the environment is closed")
+        self.kept = count
+
+    def latest_trips(self) -> Trips:
+        return Trips([], [], [], [], [])
+
+
+def rows_of(profiler: Profiler) -> list[int]:
+    return [feed.counts["rows"] for feed in profiler.session("test").processes[0].feeds]
+
+
+def test_what_is_gone_when_the_profiler_is_turned_on_again_has_told_what_it_did_before(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    queue = Closable()
+    with capture_logs() as logs, profiler.watch(queue):
+        queue.work(10, 1)
+        clock.go(1)
+        profiler.disable()
+        queue.is_closed = True
+        profiler.enable(system=False)
+        clock.go(1)
+        assert rows_of(profiler) == [10]
+    assert rows_of(profiler) == [10]
+    assert [entry["log_level"] for entry in logs] == ["warning"]
+    assert "the environment is closed" in logs[0]["cause"]
+
+
+def test_what_was_closed_while_the_profiler_was_off_is_released_without_an_error(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    queue = Closable()
+    source = profiler.watch(queue)
+    queue.work(10, 1)
+    clock.go(1)
+    profiler.disable()
+    queue.is_closed = True
+    with capture_logs():
+        source.close()
+    assert rows_of(profiler) == [10]
+
+
+def test_what_is_gone_at_a_reset_is_forgotten_too(profiler: Profiler, clock: FakeClock) -> None:
+    queue = Closable()
+    profiler.watch(queue)
+    queue.work(10, 1)
+    clock.go(1)
+    profiler.lap()
+    queue.is_closed = True
+    with capture_logs():
+        profiler.reset()
+        clock.go(1)
+        assert rows_of(profiler) == []
+
+
+def test_a_reset_by_another_thread_asks_nobody(profiler: Profiler, clock: FakeClock) -> None:
+    queue = Closable()
+    profiler.watch(queue)
+    queue.work(10, 1)
+    clock.go(1)
+    profiler.lap()
+    queue.is_closed = True  # To whoever asks from there.
+    profiler.reset(fresh=False)
+    queue.is_closed = False
+    queue.work(5, 1)
+    clock.go(1)
+    assert rows_of(profiler) == [5]
+
+
+def test_other_settings_end_what_was_watched_with_those_before(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    queue = Closable()
+    source = profiler.watch(queue)
+    queue.work(10, 1)
+    clock.go(1)
+    profiler.disable()
+    profiler.configure(ProfilingConfig())
+    profiler.enable(system=False)
+    source.close()
+    clock.go(1)
+    assert rows_of(profiler) == []
+
+
+def test_nothing_is_watched_twice_at_once(profiler: Profiler) -> None:
+    queue = Closable()
+    with profiler.watch(queue), pytest.raises(ValueError, match="is watched already"):
+        profiler.watch(queue)
+    assert queue.kept == 0
+    with profiler.watch(queue):
+        assert queue.kept > 0
