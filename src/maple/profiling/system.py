@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -260,8 +260,9 @@ class GpuWatch:
                     capacity=None if memory is None else int(memory.total),
                 )
             )
-        if len(self.samples) > _MOST_SAMPLES:
-            del self.samples[1:-1:2]
+        if len(self.samples) > _MOST_SAMPLES * len(self._gpus):
+            kept = [one for name in self._gpus for one in _thinned(name, self.samples)]
+            self.samples = sorted(kept, key=lambda sample: sample.at)
 
     def _find(self) -> Iterator[tuple[str, Any]]:
         """Those that can be asked, by name: one that was lost, or that is not ours, cannot."""
@@ -280,6 +281,13 @@ class GpuWatch:
             return question(*about)
         except self._nvml.NVMLError:
             return None
+
+
+def _thinned(gpu: str, samples: Sequence[GpuSample]) -> list[GpuSample]:
+    """Every other look at a GPU, the last, and the one at which most of its memory was in use."""
+    own = [sample for sample in samples if sample.gpu == gpu]
+    fullest = max(own, key=lambda sample: sample.memory or 0)
+    return [one for place, one in enumerate(own) if place % 2 == 0 or one in (fullest, own[-1])]
 
 
 @functools.cache

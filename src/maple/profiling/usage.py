@@ -159,13 +159,22 @@ def measure_gpus(samples: Sequence[GpuSample]) -> tuple[GpuUse, ...]:
 
 
 def _gpu(name: str, samples: Sequence[GpuSample]) -> GpuUse:
-    busy = [sample.busy for sample in samples if sample.busy is not None]
     return GpuUse(
         name=name,
-        busy=sum(busy) / len(busy) if busy else None,
+        busy=_busy([sample for sample in samples if sample.busy is not None]),
         memory_peak=max((s.memory for s in samples if s.memory is not None), default=None),
         capacity=max((s.capacity for s in samples if s.capacity is not None), default=None),
     )
+
+
+def _busy(samples: Sequence[GpuSample]) -> float | None:
+    """On average over the time: of a long run, older looks are fewer."""
+    if not samples:
+        return None
+    lasted = np.diff([sample.at for sample in samples])
+    # The first stands for as long as the next.
+    weights = np.concatenate((lasted[:1], lasted)) if lasted.any() else None
+    return float(np.average([sample.busy or 0.0 for sample in samples], weights=weights))
 
 
 def _process(usage: Usage, cores: int, windows: Intervals) -> ProcessUse:

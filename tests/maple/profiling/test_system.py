@@ -462,6 +462,21 @@ def test_a_gpu_is_measured_where_there_is_one() -> None:
     assert (gpu.name, gpu.busy, gpu.memory_peak) == ("0: a card", 0.75, 100_000)
 
 
+def test_of_a_long_run_every_gpu_keeps_its_looks_and_its_peak() -> None:
+    clock = FakeClock()
+    nvml = FakeNvml(gpus=2)
+    watch = GpuWatch(clock, nvml)
+    for look in range(5000):
+        nvml.busy = 100 if look == 777 else 50 if look < 2500 else 0
+        watch.look()
+        clock.go(0.5)
+    assert len(watch.samples) < 5000
+    used = measure_gpus(watch.samples)
+    assert [gpu.name for gpu in used] == ["0: a card", "1: a card"]
+    assert [gpu.memory_peak for gpu in used] == [100_000, 100_000]
+    assert [gpu.busy for gpu in used] == pytest.approx([0.25, 0.25], abs=0.01)
+
+
 def test_what_a_gpu_does_not_tell_is_unknown_and_stops_nobody() -> None:
     watch = GpuWatch(FakeClock(), FakeNvml(hides=True))
     watch.look()
