@@ -132,7 +132,7 @@ def _compared(
         if verdict is not Verdict.TOO_FEW:
             # What is compared is also what is shown.
             one, other = first.compared, second.compared
-    if ratio is None and one is not None and other is not None and one > 0 and other >= 0:
+    if verdict in (Verdict.TOO_FEW, Verdict.ONCE) and one and one > 0 and other and other > 0:
         ratio = other / one
     calls = None
     if first and second and first.calls is not None and second.calls is not None:

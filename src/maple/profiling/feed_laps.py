@@ -81,9 +81,11 @@ class FeedLaps:
         return _Mark(0, before.time + time, {**before.kinds, **whole})
 
     def describe(self, kind: str) -> list[FeedLap]:
+        # A worker writes down what it has from another thread than that which sets laps.
+        marks = tuple(self._marks)
         return [
             _between(before, after, kind)
-            for before, after in itertools.pairwise(self._marks)
+            for before, after in itertools.pairwise(marks)
             if kind in after.kinds and after.time > before.time
         ]
 

@@ -29,9 +29,10 @@ _BUSY = 0.1
 _HOW_IT_IS_JUDGED = f"""\
 Better or worse: the interval does not hold 1, and the difference is above the {DRIFT:.0%} by which
 runs of the same code may differ. It is resampled from laps, or for CPU and memory from looks at
-them, and the wider the more neighbours resemble each other; where there are enough of these, what
-is shown are their medians. Of CPU and of metrics nobody knows what is better: they are higher or
-lower, metrics also by less than {DRIFT:.0%}. Of many rows, some may look different by chance."""
+them, and the wider the more neighbours resemble each other. Where there are enough, what is shown
+are their medians, or all laps together for episodes, steps, decisions and battles. Of CPU and of
+metrics nobody knows what is better: they are higher or lower, metrics also by less than that. Of
+many rows, some may look different by chance."""
 
 
 def render_comparison(comparison: Comparison) -> str:
