@@ -94,7 +94,8 @@ def _tiles(analysis: Analysis, findings: Findings) -> Iterator[str]:
     use = analysis.machine
     if use.cpu_share is not None:
         cores = f"{number(use.cpu_share * use.cores)} of {counted(use.cores, 'core')} in use"
-        yield _tile("CPU of the machine", percent(use.cpu_share), cores)
+        others = "" if use.others_share is None else f", others {percent(use.others_share)}"
+        yield _tile("CPU of the machine", percent(use.cpu_share), cores + others)
     if use.rss_peak is not None:
         processes = f"{counted(len(use.processes), 'process', 'processes')} together"
         yield _tile("peak memory", size(use.rss_peak), processes)
