@@ -150,6 +150,13 @@ class Call:
             around = around._outer()
         return around
 
+    def outlasting(self, moment: int) -> Call | None:
+        """The innermost call, of itself and those around it, that goes on after that moment."""
+        call: Call | None = self
+        while call is not None and 0 < call.end <= moment:
+            call = call._outer()
+        return call
+
     def placed_parent(self) -> Call | None:
         """The innermost call around it that has a place."""
         around = self._outer()

@@ -113,6 +113,7 @@ class Recording:
 
     def _place_all(self) -> None:
         """Gives every call a place: parents may be in lanes that come later, and then theirs."""
+        self._tree.follow(tuple(self.recorder.lanes))
         before = -1
         while True:
             lanes = tuple(self.recorder.lanes)

@@ -1,7 +1,11 @@
 """Adds up calls into a tree of operations: how often, how long, how much of it by themselves.
 
-Calls are folded in by windows of time, thousands at once. What a window adds is exact, also of
-calls that are still under way at its end, so that it does not matter where windows end.
+Calls are folded in by windows of time, thousands at once. It does not matter where windows end, as
+calls that are under way then are counted up to there. Of calls that another thread makes meanwhile,
+times are right but for what passes between its look at the clock and its note of that.
+
+A call is where the calls around it are that are under way. When one of these ends before it, it
+moves to the level above, and what is inside of it along with it.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ import contextvars
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +29,9 @@ __all__ = ["TOO_MANY", "Capacity", "Ended", "Growth", "Node", "Track", "Tree"]
 TOO_MANY = "(too many)"
 """Stands for operations and threads that come when there are very many of other names already."""
 
-_COLUMNS = 5  # of a row: node, family, start, end, and until when it explains its parent
+_COLUMNS = 4
+_NODE, _FAMILY, _START, _END = range(_COLUMNS)  # of a row, as calls are put aside
+_SINCE = _COLUMNS  # since when it is there
 _FLUSH = 65_536
 _WINDOW = 20  # calls that would fill the memory that a window takes beside its calls
 _INTERVALS_KEPT = 512
@@ -36,6 +43,7 @@ _STRETCH = 1_000_000_000
 _MOST_STRETCHES = 64
 _MISSING = contextvars.Token.MISSING
 _NO_FAMILY = 0
+_INSIDE = -1  # the family of a call in another of its own node, which adds no time to that
 _FORGOTTEN = -1  # the number of a node that is in no tree any more
 _NO_ROWS = np.empty((0, _COLUMNS), np.int64)
 _NEVER = np.iinfo(np.int64).max
@@ -151,6 +159,15 @@ class Node:
         self.growths: dict[str, Growth] = {}
 
 
+class Move(NamedTuple):
+    """Where a call was until its parent had ended or moved: the part before is not its end."""
+
+    node: Node
+    family: int
+    since: int
+    until: int
+
+
 class Ended(NamedTuple):
     """Calls that have ended: their thread, the numbers of their nodes, and when they were."""
 
@@ -171,6 +188,8 @@ class Tree:
         self._stretch, self._stretches = since, 0
         """When the stretch began that is not over, and how long those before were."""
         self._levels: dict[tuple[str, int], int] = {}
+        self._moves: dict[Call, list[Move]] = {}
+        """Of calls that have outlived their parents since calls were last folded."""
         self._durations: list[tuple[Times, ...]] = []
         self._intervals: list[tuple[Times, ...]] = []
         self._put_aside = 0
@@ -201,6 +220,7 @@ class Tree:
         for track in self.tracks.values():
             track.capacity = Capacity(0)
             track.children = {n: child for n, child in track.children.items() if child in kept}
+        self._moves.clear()
         self._durations.clear()
         self._intervals.clear()
         self._put_aside = 0
@@ -221,56 +241,108 @@ class Tree:
 
     # Placing calls
 
+    def follow(self, lanes: Sequence[Lane]) -> None:
+        """Moves calls that had a place before and have outlived their parents, in any lane."""
+        placed = [
+            (call.start, call.node.depth, call, lane)
+            for lane in lanes
+            for call in lane[:]
+            if call.node is not None and call.above is not None
+        ]
+        # Parents come before their children, which have begun later.
+        for *_, call, lane in sorted(placed, key=itemgetter(0, 1)):
+            self._follow(call, self._track(lane.thread))
+
     def place(self, lane: Lane, *, force: bool = False) -> int:
         """Gives calls a place in the tree, and puts those aside that have ended, in few numbers.
 
-        Those under way stay where they are, and so do those whose parent has no place yet, unless
-        they are forced to do without it. Returns how many of these there are.
+        It is below the innermost call around them that is under way. Those whose parent has no
+        place yet wait for it, unless they are forced to do without it. Returns how many wait.
         """
-        rows = lane.rows
         track = self._track(lane.thread)
+        moves = self._moves
+        rows: list[int] = []
         kept: list[Call] = []
         count = len(lane)
         waiting = 0
         for call in lane[:count]:
             node = call.node
             if node is None:
-                above: Track | Node | None
+                parent: Call | None = None
+                above: Track | Node = track
                 around = call.before.old_value  # type: ignore[union-attr]
-                if around is _MISSING:
-                    parent, above = None, track
-                else:
-                    parent = call.parent_at(call.start) if 0 < around.end < call.start else around
-                    if force and parent is not None and parent.node is None:
-                        # An interrupt kept the parent from beginning: it will never have a place.
-                        parent = parent.placed_parent()
-                    above = track if parent is None else parent.node
-                    if above is None:
-                        waiting += 1
-                        kept.append(call)
-                        continue
+                if around is not _MISSING:
+                    parent, place = around, around.node
+                    if place is None or 0 < around.end < call.start or (moves and around in moves):
+                        parent, place = self._look_for_parent(call, track, force=force)
+                        if place is None:
+                            waiting += 1
+                            kept.append(call)
+                            continue
+                    above = place
                 try:
                     node = above.children[call.operation]
                 except KeyError:
                     node = self._grow(call.operation, above)
+                call.above = parent
                 call.node = node
-                call.above = None if node.parent is None else parent
-            if end := call.end:
+            else:
                 parent = call.above
+            end = call.end
+            if parent is not None and (
+                0 < parent.end < (end or _NEVER) or (moves and parent in moves)
+            ):
+                node, parent = self._follow(call, track)
+            if end:
                 if parent is None:
-                    rows += (node.number, _NO_FAMILY, call.start, end, end)
+                    family = _NO_FAMILY
                 else:
-                    # A child that outlives its parent explains nothing after that.
-                    bound = parent.end if 0 < parent.end < end else end
-                    rows += (node.number, id(parent), call.start, end, bound)
+                    family = id(parent) if node is not parent.node else _INSIDE
+                rows += (node.number, family, call.start, end)
                 # Else whoever began in its context would keep all calls before it, one by one.
                 call.before = None
             else:
                 kept.append(call)
-        # Its thread may have begun others meanwhile.
-        lane[:count] = kept
         lane.limit = max(lane.LIMIT, 2 * len(kept))
+        # Its thread may have begun others meanwhile. An interrupt does not come in between.
+        lane[:count] = kept
+        lane.rows += rows
         return waiting
+
+    def _look_for_parent(
+        self, call: Call, track: Track, *, force: bool
+    ) -> tuple[Call | None, Track | Node | None]:
+        """The call that was around another when that began, and its place if it has one."""
+        parent = call.parent_at(call.start)
+        if force and parent is not None and parent.node is None:
+            # An interrupt kept the parent from beginning: it will never have a place.
+            parent = parent.placed_parent()
+        if parent is None:
+            return None, track
+        return parent, self._place_at(parent, call.start)
+
+    def _place_at(self, call: Call, moment: int) -> Node | None:
+        """The place of a call from that moment on."""
+        return next((m.node for m in self._moves.get(call, ()) if moment < m.until), call.node)
+
+    def _follow(self, call: Call, track: Track) -> tuple[Node, Call | None]:
+        """Moves a call that outlives its parent to the level above, or along with its parent."""
+        moves = self._moves
+        assert call.node is not None
+        while (parent := call.above) is not None:
+            since = moves[call][-1].until if call in moves else call.start
+            moment = next((m.until for m in moves.get(parent, ()) if m.until > since), parent.end)
+            if not 0 < moment < (call.end or _NEVER):
+                break
+            around = parent.outlasting(moment)
+            above = track if around is None else self._place_at(around, moment)
+            assert above is not None
+            node = above.children.get(call.operation) or self._grow(call.operation, above)
+            move = Move(call.node, _family(call), since, moment)
+            call.above = around
+            call.node = node
+            moves.setdefault(call, []).append(move)
+        return call.node, call.above
 
     def _track(self, thread: str) -> Track:
         track = self.tracks.get(thread)
@@ -284,18 +356,18 @@ class Tree:
         while isinstance(above, Node) and above.number == _FORGOTTEN:
             # The call above has ended just when all was forgotten.
             above = above.parent or self._track(above.track.thread)
+        if isinstance(above, Node) and above.operation == TOO_MANY:
+            return above
+        track, depth = (above, 0) if isinstance(above, Track) else (above.track, above.depth + 1)
+        if len(self.nodes) >= _MOST_NODES or depth >= _MOST_LEVELS:
+            # Names that are made up for every call would take all the memory there is.
+            operation = TOO_MANY
         if operation in above.children:
             return above.children[operation]
-        track, depth = (above, 0) if isinstance(above, Track) else (above.track, above.depth + 1)
-        is_in_it = isinstance(above, Node) and above.operation == TOO_MANY
-        if is_in_it or len(self.nodes) >= _MOST_NODES or depth >= _MOST_LEVELS:
-            # Names that are made up for every call would take all the memory there is.
-            above, depth, operation = track, 0, TOO_MANY
-            if operation in above.children:
-                return above.children[operation]
         level = self._levels.setdefault((track.thread, depth), len(self._levels))
-        node = above.children[operation] = Node(len(self.nodes), level, operation, above)
+        node = Node(len(self.nodes), level, operation, above)
         self.nodes.append(node)
+        above.children[operation] = node
         return node
 
     # Adding up
@@ -303,29 +375,34 @@ class Tree:
     def fold(self, lanes: Sequence[Lane], until: int) -> list[Ended]:
         """Adds what happened from `since` until then, and returns the calls that have ended."""
         since, self.since = self.since, until
-        taken = [_take(lane, self._began) for lane in lanes]
-        columns = np.concatenate((_NO_ROWS, *taken)).T.copy()
-        if (np.diff(columns[2]) < 0).any():
-            # From here on all is in the order in which calls began.
-            columns = columns[:, np.argsort(columns[2], kind="stable")]
-        nodes, families, starts, ends, bounds = columns
-        has_ended = ends <= until
-        lows = np.clip(starts, since, until)
+        taken = [self._take(lane) for lane in lanes]
+        columns = np.concatenate((_NO_ROWS, *taken)).T[(*range(_COLUMNS), _START),]
+        if self._moves:
+            columns = self._take_moves(columns)
+        inside = columns[_FAMILY] == _INSIDE
+        if inside.any():
+            columns[_SINCE, inside] = columns[_END, inside]
+        if (np.diff(columns[_SINCE]) < 0).any():
+            # From here on all is in the order in which calls came.
+            columns = columns[:, np.argsort(columns[_SINCE], kind="stable")]
+        nodes, families, starts, ends, sinces = columns
+        has_ended = (ends <= until) & (starts < _NEVER)
+        lows = np.clip(sinces, since, until)
         highs = np.maximum(np.minimum(ends, until), lows)
         if len(nodes):
             self._add_times(nodes, lows, highs)
-            self._explain(nodes, families, lows, np.maximum(np.minimum(highs, bounds), lows))
+            self._explain(nodes, families, lows, highs)
             self._end(nodes[has_ended], (ends - starts)[has_ended])
         self._divide(nodes, lows, highs, since, Counter(lane.thread for lane in lanes))
         for lane, rows in zip(lanes, taken, strict=True):
             # What has ended since `until` is for the next window.
-            late = rows[(rows[:, 3] > until) & (rows[:, 3] < _NEVER)]
+            late = rows[(rows[:, _END] > until) & (rows[:, _END] < _NEVER)]
             lane.rows += late.ravel().tolist()
         self._put_aside += len(nodes) + _WINDOW
         if self._put_aside >= _FLUSH:
             self.flush()
         return [
-            Ended(lane.thread, *rows[rows[:, 3] <= until][:, (0, 2, 3)].T)
+            Ended(lane.thread, *rows[rows[:, _END] <= until][:, (_NODE, _START, _END)].T)
             for lane, rows in zip(lanes, taken, strict=True)
         ]
 
@@ -356,6 +433,39 @@ class Tree:
         self._intervals.clear()
         self._put_aside = 0
 
+    def _take(self, lane: Lane) -> Times:
+        """The rows of a lane, and those of calls under way, which end never."""
+        count = len(lane.rows)
+        rows = np.fromiter(lane.rows, np.int64, count).reshape(-1, _COLUMNS)
+        del lane.rows[:count]
+        # A thread may say only now that a call had ended before all was forgotten.
+        rows = rows[rows[:, _END] >= self._began]
+        under_way = [
+            (call.node.number, _family(call), call.start, _NEVER)
+            for call in lane[:]
+            if call.node is not None
+        ]
+        return np.concatenate((rows, np.array(under_way, np.int64).reshape(-1, _COLUMNS)))
+
+    def _take_moves(self, columns: Times) -> Times:
+        """Adds the rows of calls where they were before, and since when they are where they are."""
+        since = {}
+        before = []
+        for call, moves in self._moves.items():
+            assert call.node is not None
+            since[call.node.number, _family(call), call.start] = moves[-1].until
+            # Not when it began, as this is not the call that ended.
+            before += [(m.node.number, m.family, _NEVER, m.until, m.since) for m in moves]
+        starts = [start for _, _, start in since]
+        for position in np.flatnonzero(np.isin(columns[_START], starts)).tolist():
+            node, family, start, _, _ = columns[:, position].tolist()
+            columns[_SINCE, position] = since.get((node, family, start), start)
+        # Those that come after the end of the window matter to the next one too.
+        self._moves = {
+            call: moves for call, moves in self._moves.items() if moves[-1].until > self.since
+        }
+        return np.concatenate((np.array(before, np.int64).T, columns), axis=1)
+
     def _add_times(self, nodes: Times, lows: Times, highs: Times) -> None:
         order = _grouped(nodes)
         numbers, lows, highs = nodes[order], lows[order], highs[order]
@@ -369,10 +479,10 @@ class Tree:
 
     def _explain(self, nodes: Times, families: Times, lows: Times, highs: Times) -> None:
         """Takes from what calls did by themselves the time when children were under way."""
-        is_child = families != _NO_FAMILY
+        above = np.array([-1 if n.parent is None else n.parent.number for n in self.nodes])
+        is_child = (families > _NO_FAMILY) & (above[nodes] >= 0)
         if not is_child.any():
             return
-        above = np.array([-1 if n.parent is None else n.parent.number for n in self.nodes])
         parents, lows, highs = above[nodes[is_child]], lows[is_child], highs[is_child]
         order = _grouped(parents)
         added = added_lengths(parents[order], lows[order], highs[order])
@@ -433,20 +543,12 @@ class Tree:
         self._durations.append((nodes, durations))
 
 
-def _take(lane: Lane, began: int) -> Times:
-    """The rows of a lane, and those of calls under way, which end never."""
-    count = len(lane.rows)
-    rows = np.fromiter(lane.rows, np.int64, count).reshape(-1, _COLUMNS)
-    del lane.rows[:count]
-    # A thread may say only now that a call had ended before all was forgotten.
-    rows = rows[rows[:, 3] >= began]
-    under_way = []
-    for call in lane[:]:
-        if call.node is not None:
-            parent = call.above
-            family, bound = (id(parent), parent.end) if parent else (_NO_FAMILY, _NEVER)
-            under_way.append((call.node.number, family, call.start, _NEVER, bound or _NEVER))
-    return np.concatenate((rows, np.array(under_way, np.int64).reshape(-1, _COLUMNS)))
+def _family(call: Call) -> int:
+    """What calls have in common that explain the same call."""
+    parent = call.above
+    if parent is None:
+        return _NO_FAMILY
+    return id(parent) if call.node is not parent.node else _INSIDE
 
 
 def _grouped(groups: Times) -> Times:

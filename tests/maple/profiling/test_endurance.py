@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import partial
+from types import FrameType
 from typing import Any
 
 import psutil
@@ -20,7 +21,7 @@ from structlog.testing import capture_logs
 from maple.profiling import Profiler, ProfilingConfig
 from maple.profiling.calls import Call, Lane
 from maple.profiling.system import SystemWatch
-from maple.profiling.tree import TOO_MANY
+from maple.profiling.tree import TOO_MANY, Tree
 from tests.maple.profiling.stage import SECOND, Actor, FakeClock, operations, recorded, row
 
 # Interrupts and signals
@@ -53,6 +54,43 @@ def test_an_interrupt_at_the_beginning_of_a_call_costs_no_other_call() -> None:
     assert found["training_total/backward"].calls == 10_000
     assert found["training_total"].own == 0
     assert len(profiler._recorder.own.lane) == 0
+
+
+def test_an_interrupt_as_calls_are_put_aside_counts_none_of_them_twice() -> None:
+    for line in range(1000):
+        clock = FakeClock()
+        profiler = Profiler(clock=clock)
+        profiler.enable(system=False)
+        for name in "xyx":
+            with profiler.profile("outer"), profiler.profile(name):
+                clock.go(1)
+        left = line
+
+        def interrupt(frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401
+            nonlocal left
+            if frame.f_code is not Tree.place.__code__:
+                return None
+            if event == "line":
+                left -= 1
+                if left < 0:
+                    raise KeyboardInterrupt
+            return interrupt
+
+        sys.settrace(interrupt)
+        try:
+            profiler._recording.fold()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        found = operations(profiler)
+        assert found["outer"].calls <= 3
+        assert found["outer"].busy <= 3 * SECOND
+        if left >= 0:
+            # It was over before an interrupt came.
+            assert (found["outer"].calls, line > 50) == (3, True)
+            return
+    pytest.fail("it was interrupted every time")
 
 
 def test_whoever_saves_when_a_signal_comes_is_not_held_up(profiler: Profiler) -> None:
@@ -321,7 +359,9 @@ def test_the_deepest_calls_share_a_row(profiler: Profiler, clock: FakeClock) -> 
     found = operations(profiler)
     assert len(found) == 65
     assert sum(one.calls for one in found.values()) == 1500
-    assert found[TOO_MANY].covered == SECOND
+    [deepest] = [one for one in found.values() if one.path[-1] == TOO_MANY]
+    assert (deepest.busy, deepest.own, deepest.covered) == (SECOND, SECOND, SECOND)
+    assert len(deepest.path) == 65
 
 
 def test_threads_of_any_number_of_names_do_not_fill_the_memory(

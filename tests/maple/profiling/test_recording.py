@@ -9,9 +9,10 @@ import os
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
@@ -281,10 +282,14 @@ def test_names_that_are_made_up_for_every_call_do_not_fill_the_memory(
                 if number == 2500:
                     profiler._recording.fold()  # While some of these are under way.
     found = operations(profiler)
-    assert len(found) == 1001
+    assert len(found) == 1002
     # Five hundred battles and their turns had a place; of one that came later, both share one.
-    assert found[TOO_MANY].covered == pytest.approx(2500 * SECOND, rel=0.01)
+    rest = found[f"training_total/{TOO_MANY}"]
+    assert rest.covered == pytest.approx(2500 * SECOND, rel=0.01)
     assert sum(one.calls for one in found.values()) == 6001
+    # No time counts twice: what is in it explains what is above it.
+    assert rest.busy == rest.own == rest.covered
+    assert sum(one.own for one in found.values()) == found["training_total"].busy == 3000 * SECOND
     assert all(0 <= one.own <= one.busy for one in found.values())
 
 
@@ -499,10 +504,40 @@ async def test_a_task_that_outlives_the_call_it_was_started_in_is_no_child_after
     go_on.set()
     await task
     found = operations(profiler)
-    assert set(found) == {"env_reset", "env_reset/inside", "env_reset/across", "afterwards"}
-    assert found["env_reset/across"].busy == 12 * SECOND
-    # What its child did after its end explains nothing of it.
+    assert set(found) == {
+        "env_reset",
+        "env_reset/inside",
+        "env_reset/across",
+        "across",
+        "afterwards",
+    }
+    # What its child did after its end is on the level above, where the call has ended.
+    assert (found["env_reset/across"].busy, found["env_reset/across"].calls) == (2 * SECOND, 0)
+    assert (found["across"].busy, found["across"].calls) == (10 * SECOND, 1)
+    assert found["across"].ended == found["across"].longest == 12 * SECOND
     assert (found["env_reset"].busy, found["env_reset"].own) == (3 * SECOND, 0)
+
+
+def test_a_task_that_works_through_the_run_is_most_of_it_wherever_it_was_started(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    with profiler.profile("spawn"):
+        task = contextvars.copy_context()
+        work = profiler.profile("work")
+        task.run(work.__enter__)
+        clock.go(0.005)
+    for _ in range(100):
+        step = profiler.profile("step")
+        task.run(step.__enter__)
+        clock.go(1)
+        task.run(step.__exit__, None, None, None)
+    task.run(work.__exit__, None, None, None)
+    analysis = recorded(profiler)
+    [place] = analysis.places
+    assert place.share == pytest.approx(1)
+    assert row(analysis, "work").share == pytest.approx(100 / 100.005)
+    assert row(analysis, "work/step").share == pytest.approx(100 / 100.005)
+    assert all(one.capacity == 1 for one in analysis.rows)
 
 
 def test_generators_that_are_resumed_in_turns_do_not_mix_up_the_tree(
@@ -550,52 +585,118 @@ async def test_a_call_that_ends_in_another_context_than_it_began_in_is_counted(
 
 
 def test_random_calls_in_tasks_add_up_as_a_slow_count_says() -> None:
-    for seed in range(30):
+    for seed in range(40):
         clock = FakeClock(1000)
         profiler = Profiler(clock=clock)
         profiler.enable(system=False)
-        _play(profiler, clock, random.Random(seed))
+        at_once = _play(profiler, clock, random.Random(seed))
+        [place] = recorded(profiler).places
+        for depth, capacity in enumerate(place.capacities):
+            assert capacity == max(at_once[level] for level in range(depth + 1))
 
 
-def _play(profiler: Profiler, clock: FakeClock, chance: random.Random) -> None:
-    """Tasks that begin and end calls in any order, and somebody who looks in between."""
-    stacks: list[list[tuple[tuple[str, ...], Call]]] = [[] for _ in range(3)]
-    tasks = [(stack, contextvars.Context()) for stack in stacks]
+def test_random_calls_in_tasks_of_several_threads_add_up_as_a_slow_count_says() -> None:
+    with ExitStack() as stack:
+        actors = [stack.enter_context(Actor(f"worker_{number}")) for number in range(3)]
+        for seed in range(20):
+            clock = FakeClock(1000)
+            profiler = Profiler(clock=clock)
+            profiler.enable(system=False)
+            _play(profiler, clock, random.Random(seed), actors)
+
+
+@dataclass(eq=False)
+class _Called:
+    """A call as the slow count sees it: all those around it when it began, and itself."""
+
+    chain: list[_Called]
+    call: Call
+    name: str
+    is_over: bool = False
+
+    @property
+    def around(self) -> list[_Called]:
+        return [one for one in self.chain if not one.is_over]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        return tuple(one.name for one in [*self.around, self])
+
+
+@dataclass(eq=False)
+class _Task:
+    """A context, the calls around it when it was started, those in it, and who runs it."""
+
+    context: contextvars.Context
+    outer: list[_Called]
+    do: Callable[[Callable[[], object]], object]
+    stack: list[_Called] = field(default_factory=list)
+
+
+def _play(
+    profiler: Profiler, clock: FakeClock, chance: random.Random, actors: Sequence[Actor] = ()
+) -> Counter[int]:
+    """Tasks that begin and end calls and other tasks in any order, and somebody who looks.
+
+    Returns how many calls of a depth there were at once.
+    """
+
+    def somebody() -> Callable[[Callable[[], object]], object]:
+        return chance.choice(actors).do if actors else lambda order: order()
+
+    tasks = [_Task(contextvars.Context(), [], somebody()) for _ in range(3)]
+    calls: Counter[str] = Counter()
     busy: Counter[tuple[str, ...]] = Counter()
     own: Counter[tuple[str, ...]] = Counter()
     covered: Counter[tuple[str, ...]] = Counter()
     at_once: Counter[int] = Counter()
     for _ in range(200):
-        stack, context = chance.choice(tasks)
-        if chance.random() < 0.5 and len(stack) < 4:
-            path = (*(stack[-1][0] if stack else ()), chance.choice("xyz"))
-            call = profiler.profile(path[-1])
-            assert isinstance(call, Call)
-            context.run(call.__enter__)
-            stack.append((path, call))
-        elif stack:
-            _, call = stack.pop()
-            context.run(call.__exit__, None, None, None)
+        task = chance.choice(tasks)
+        chain = [one for one in task.outer + task.stack if not one.is_over]
+        match chance.random():
+            case draw if draw < 0.1 and len(tasks) < 8:
+                context = task.context.run(contextvars.copy_context)
+                tasks.append(_Task(context, task.outer + task.stack, somebody()))
+            case draw if draw < 0.5 and len(chain) < 5:
+                call = profiler.profile(chance.choice("xyz"))
+                assert isinstance(call, Call)
+                task.do(partial(task.context.run, call.__enter__))
+                task.stack.append(_Called(chain, call, call.operation))
+                calls[call.operation] += 1
+            case _ if task.stack:
+                ending = task.stack.pop()
+                ending.is_over = True
+                task.do(partial(task.context.run, ending.call.__exit__, None, None, None))
         if chance.random() < 0.1:
             profiler._recording.fold()
         step = chance.randrange(1, 50)
         clock.now += step
-        paths = [path for stack in stacks for path, _ in stack]
-        busy.update({path: step * count for path, count in Counter(paths).items()})
-        own.update({p: step * n for p, n in Counter(s[-1][0] for s in stacks if s).items()})
+        alive = [one for task in tasks for one in task.stack]
+        parents = {one.around[-1] for one in alive if one.around}
+        paths = Counter(one.path for one in alive)
+        busy.update({path: step * count for path, count in paths.items()})
+        for one in alive:
+            own[one.path] += step * (one not in parents)
         covered.update(dict.fromkeys(paths, step))
-        at_once |= Counter(map(len, paths))
+        at_once |= Counter(len(one.around) for one in alive)
+    for task in tasks:
+        while task.stack:
+            ending = task.stack.pop()
+            ending.is_over = True
+            task.do(partial(task.context.run, ending.call.__exit__, None, None, None))
     analysis = recorded(profiler)
     found = {one.path: one for one in analysis.rows}
     assert {path: one.busy for path, one in found.items() if one.busy} == busy
-    assert {path: one.own for path, one in found.items() if one.own} == own
+    assert {path: one.own for path, one in found.items() if one.own} == +own
     assert {path: one.covered for path, one in found.items() if one.covered} == covered
+    for name, count in calls.items():
+        assert sum(one.calls for one in analysis.rows if one.name == name) == count
     [place] = analysis.places
-    for depth, capacity in enumerate(place.capacities):
-        assert capacity == max(at_once[level + 1] for level in range(depth + 1))
+    for depth in range(len(place.capacities)):
         assert sum(one.share for one in place.level(depth)) <= 1 + 1e-9
-    for one in place.rows:
-        assert sum(child.share for child in place.children(one)) <= one.share + 1e-9
+    for parent in place.rows:
+        assert sum(child.share for child in place.children(parent)) <= parent.share + 1e-9
+    return at_once
 
 
 # Off, on, and anew
