@@ -47,9 +47,14 @@ class Lane(list["Call"]):
         """The calls that have looked at memory after their end, which may be added up before."""
 
     @property
+    def is_alive(self) -> bool:
+        """Whether its thread goes on."""
+        return self._thread.is_alive()
+
+    @property
     def is_over(self) -> bool:
         """Whether its thread has ended, and nothing is left to be looked at."""
-        return not (self or self.rows or self.measured or self._thread.is_alive())
+        return not (self or self.rows or self.measured or self.is_alive)
 
     def forget(self, until: int) -> list[Call]:
         """Forgets what has ended by then. Returns what is left, which counts from then on."""
@@ -66,21 +71,27 @@ class Lane(list["Call"]):
 class _OwnLane(threading.local):
     """Where a thread finds its own lane; made when it first looks."""
 
-    def __init__(self, lanes: list[Lane]) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         self.lane = Lane(threading.current_thread())
-        lanes.append(self.lane)
+        recorder.lanes.append(self.lane)
+        if len(recorder.lanes) >= recorder.limit:
+            recorder.when_full(self.lane)
 
 
 class Recorder:
     """What calls need on their way in and out."""
 
-    __slots__ = ("clock", "enter", "failed", "lanes", "leave", "own", "when_full")
+    __slots__ = ("clock", "enter", "failed", "lanes", "leave", "limit", "own", "when_full")
+
+    LIMIT = 256
+    """How many lanes there are before those of threads that have ended are dropped."""
 
     def __init__(self, clock: Callable[[], int], when_full: Callable[[Lane], None]) -> None:
         self.clock = clock
         self.when_full = when_full
         self.lanes: list[Lane] = []
-        self.own = _OwnLane(self.lanes)
+        self.limit = self.LIMIT
+        self.own = _OwnLane(self)
         current: contextvars.ContextVar[Call] = contextvars.ContextVar("call")
         self.enter = current.set
         self.leave = current.reset

@@ -16,7 +16,7 @@ from .tree import Node, Tree
 __all__ = ["Recorded", "Recording"]
 
 # Numbers that a lane puts aside before they are folded: those of 4096 calls.
-_ENOUGH = 5 * 4096
+_ENOUGH = 4 * 4096
 _MANY = 4096
 
 
@@ -105,6 +105,7 @@ class Recording:
         for position in reversed(range(len(lanes))):
             if lanes[position].is_over:
                 del self.recorder.lanes[position]
+        self.recorder.limit = max(self.recorder.LIMIT, 2 * len(self.recorder.lanes))
         self._windows[-1] = (self._windows[-1][0], now)
 
     def _note_growths(self) -> None:
@@ -175,7 +176,8 @@ class Recording:
                 waiting = self._tree.place(lane)
             finally:
                 self._is_folding = False
-            if len(lane.rows) >= _ENOUGH or waiting >= _MANY:
+            crowd = len(self.recorder.lanes)
+            if len(lane.rows) >= _ENOUGH or waiting >= _MANY or crowd >= self.recorder.limit:
                 self.fold()
 
 

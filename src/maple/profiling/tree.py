@@ -73,7 +73,7 @@ class Capacity:
         self._peaks: dict[int, int] = {}
 
     def note_threads(self, count: int) -> None:
-        """There are so many threads, in the stretch that is not over."""
+        """So many threads go on, in the stretch that is not over."""
         self._threads = max(self._threads, count)
 
     def note(self, depth: int, peak: int) -> None:
@@ -169,7 +169,7 @@ class Move(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """Calls that have ended: their thread, the numbers of their nodes, and when they were."""
+    """Calls that have ended: the name of their track, the numbers of their nodes, and when."""
 
     thread: str
     nodes: Times
@@ -393,7 +393,9 @@ class Tree:
             self._add_times(nodes, lows, highs)
             self._explain(nodes, families, lows, highs)
             self._end(nodes[has_ended], (ends - starts)[has_ended])
-        self._divide(nodes, lows, highs, since, Counter(lane.thread for lane in lanes))
+        self._divide(
+            nodes, lows, highs, since, Counter(lane.thread for lane in lanes if lane.is_alive)
+        )
         for lane, rows in zip(lanes, taken, strict=True):
             # What has ended since `until` is for the next window.
             late = rows[(rows[:, _END] > until) & (rows[:, _END] < _NEVER)]
@@ -402,7 +404,10 @@ class Tree:
         if self._put_aside >= _FLUSH:
             self.flush()
         return [
-            Ended(lane.thread, *rows[rows[:, _END] <= until][:, (_NODE, _START, _END)].T)
+            Ended(
+                self._track(lane.thread).thread,
+                *rows[rows[:, _END] <= until][:, (_NODE, _START, _END)].T,
+            )
             for lane, rows in zip(lanes, taken, strict=True)
         ]
 

@@ -141,17 +141,17 @@ def typical_session(evil: str = "log_metrics") -> Session:
             clock.go(0.1)
         for actor, write in zip((first, second), writes, strict=True):
             actor.do(write.end)
-    requests = [Task(profiler) for _ in range(3)]
-    for request in requests:
-        request.begin("policy_request")
-        clock.go(0.1)
-    for request in requests:
-        request.begin("policy_decode")
-        clock.go(0.05)
-        request.end()
-        request.end()
-    clock.now = 1010 * SECOND
-    profiler.disable()
+        requests = [Task(profiler) for _ in range(3)]
+        for request in requests:
+            request.begin("policy_request")
+            clock.go(0.1)
+        for request in requests:
+            request.begin("policy_decode")
+            clock.go(0.05)
+            request.end()
+            request.end()
+        clock.now = 1010 * SECOND
+        profiler.disable()
     session = _settled(profiler.session("typical"))
     [part] = session.processes
     part = msgspec.structs.replace(part, feeds=[_round_trips(), _inference()])

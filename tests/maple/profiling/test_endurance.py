@@ -374,8 +374,12 @@ def test_threads_of_any_number_of_names_do_not_fill_the_memory(
             clock.now += 1
             actor.do(partial(call.__exit__, None, None, None))
         profiler._recording.fold()
-    places = recorded(profiler).places
+    analysis = recorded(profiler)
+    places = analysis.places
     assert len(places) <= 101
+    trace = analysis.session.processes[0].trace
+    assert trace is not None
+    assert (len(trace.threads), len(trace.start)) == (len(places), 150)
     assert sum(place.rows[0].calls for place in places) == 150
 
 

@@ -186,8 +186,8 @@ def test_removing_what_runs_in_parallel_gains_at_most_the_time_that_it_covers() 
         clock.go(5)
         for actor, call in calls:
             actor.do(partial(call.__exit__, None, None, None))
-    clock.now = 10 * SECOND
-    [stage] = find(recorded(profiler)).stages
+        clock.now = 10 * SECOND
+        [stage] = find(recorded(profiler)).stages
     # Ten seconds of work in five seconds of wall time.
     assert (stage.busy, stage.capacity) == (10 * SECOND, 2)
     assert stage.utilisation == pytest.approx(0.5)

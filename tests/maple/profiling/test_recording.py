@@ -18,7 +18,7 @@ from functools import partial
 import pytest
 
 from maple.profiling import Profiler, ProfilingConfig
-from maple.profiling.calls import NOTHING, Call, Lane
+from maple.profiling.calls import NOTHING, Call, Lane, Recorder
 from maple.profiling.tree import TOO_MANY
 from tests.maple.profiling.stage import SECOND, Actor, FakeClock, operations, recorded, row
 
@@ -231,7 +231,7 @@ def test_threads_of_a_pool_share_a_place_and_others_have_their_own(
     with Actor("rollout_0") as one, Actor("rollout_1") as other, Actor("writer") as writer:
         for actor, name in ((one, "env_step"), (other, "env_step"), (writer, "log_write")):
             actor.do(partial(work, name))
-    places = {place.name: place for place in recorded(profiler).places}
+        places = {place.name: place for place in recorded(profiler).places}
     assert set(places) == {"rollout", "writer"}
     # They ran one after the other, but could have run side by side.
     assert places["rollout"].capacities == (2,)
@@ -270,6 +270,36 @@ def test_threads_that_have_ended_are_forgotten(profiler: Profiler, clock: FakeCl
         profiler._recording.fold()
     assert len(profiler._recorder.lanes) == 1
     assert operations(profiler)["env_step"].calls == 20
+
+
+def _work_in_a_thread(profiler: Profiler, clock: FakeClock, name: str = "short") -> None:
+    """A thread that makes one call, and ends."""
+
+    def work() -> None:
+        with profiler.profile("env_step"):
+            clock.go(1)
+
+    thread = threading.Thread(target=work, name=name)
+    thread.start()
+    thread.join(10)
+
+
+def test_threads_one_after_the_other_are_not_there_at_once(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    for _ in range(100):
+        _work_in_a_thread(profiler, clock)
+    found = row(recorded(profiler), "env_step")
+    assert (found.calls, found.capacity, found.share) == (100, 1, 1)
+
+
+def test_threads_that_have_ended_are_forgotten_though_nobody_looks(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    for _ in range(1000):
+        _work_in_a_thread(profiler, clock)
+    assert len(profiler._recorder.lanes) <= Recorder.LIMIT
+    assert operations(profiler)["env_step"].calls == 1000
 
 
 def test_names_that_are_made_up_for_every_call_do_not_fill_the_memory(
