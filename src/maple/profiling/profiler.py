@@ -175,10 +175,16 @@ class Profiler:
             for source in tuple(self._sources):
                 source.lap()
 
-    def _mark(self, *, by_hand: bool = False) -> None:
-        with self._lock:
+    def _mark(self, *, by_hand: bool = False, wait: bool = True) -> None:
+        """Ends a lap; unless it is to wait, only if nobody is in the middle of anything."""
+        if not self._lock.acquire(blocking=wait):
+            return
+        try:
             sums = {name: values.sums for name, values in self._metrics.items()}
-            self._recording.mark(Tallies(dict(self._counts), sums), by_hand=by_hand)
+            tallies = Tallies(dict(self._counts), sums)
+        finally:
+            self._lock.release()
+        self._recording.mark(tallies, by_hand=by_hand, wait=wait)
 
     def watch(self, tells: Tells, name: str = "") -> Source:
         """Adds what an environment, a registry or an inference queue has timed itself.
@@ -280,7 +286,9 @@ class Profiler:
         assert self._watch is not None
         self._watch.look()
         self._recording.look_at_memory()
-        self._mark()
+        # Who is in the middle of something may have been stopped there by a signal, whose handler
+        # waits for this to end. The next lap is longer then.
+        self._mark(wait=False)
 
     def configure(self, config: ProfilingConfig, *, role: str | None = None) -> None:
         """Takes other settings, and forgets what was recorded with those before."""

@@ -127,12 +127,21 @@ class Recording:
         for lane in lanes:
             self._tree.place(lane, force=True)
 
-    def mark(self, tallies: Tallies | None = None, *, by_hand: bool = False) -> None:
-        """Ends a lap, by the end of which so much else was counted."""
-        with self._lock:
+    def mark(
+        self, tallies: Tallies | None = None, *, by_hand: bool = False, wait: bool = True
+    ) -> None:
+        """Ends a lap, by the end of which so much else was counted.
+
+        Unless it is to wait, it does nothing while another thread adds up.
+        """
+        if not self._lock.acquire(blocking=wait):
+            return
+        try:
             if self._is_on:
                 self.fold()
                 self._laps.mark(self._tree.elapsed, self._tree.nodes, tallies, by_hand=by_hand)
+        finally:
+            self._lock.release()
 
     def look_at_memory(self) -> None:
         """Lets the calls that are under way note how far memory has risen by now."""

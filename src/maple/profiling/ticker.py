@@ -27,8 +27,15 @@ class Ticker:
     def stop(self) -> None:
         """Ends the thread; a tick that is under way is waited for."""
         self._end.set()
-        if threading.current_thread() is not self._thread:
-            self._thread.join(_PATIENCE)
+        if threading.current_thread() is self._thread:
+            return
+        self._thread.join(_PATIENCE)
+        if self._thread.is_alive():
+            log.error(
+                "the profiler does not end what it does by itself, and is not waited for",
+                thread=self._thread.name,
+                seconds=_PATIENCE,
+            )
 
     def _run(self) -> None:
         while not self._end.wait(self._interval):

@@ -21,6 +21,7 @@ from structlog.testing import capture_logs
 from maple.profiling import Profiler, ProfilingConfig
 from maple.profiling.calls import Call, Lane
 from maple.profiling.system import SystemWatch
+from maple.profiling.ticker import Ticker
 from maple.profiling.tree import TOO_MANY, Tree
 from tests.maple.profiling.stage import SECOND, Actor, FakeClock, operations, recorded, row
 
@@ -103,6 +104,47 @@ def test_whoever_saves_when_a_signal_comes_is_not_held_up(profiler: Profiler) ->
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert len(saved) == 1
+
+
+@pytest.mark.parametrize("lock", ["counting", "folding"])
+def test_whoever_turns_it_off_when_a_signal_comes_is_not_held_up(
+    monkeypatch: pytest.MonkeyPatch, lock: str
+) -> None:
+    """The main thread holds what the profiler's own thread wants, and waits for that to end."""
+    profiler = Profiler(ProfilingConfig(sample_interval=0.01))
+    profiler.enable()
+    ticker = profiler._ticker
+    assert ticker is not None
+    looked = threading.Semaphore(0)
+    monkeypatch.setattr(profiler._recording, "look_at_memory", looked.release)
+    held = {"counting": profiler._lock, "folding": profiler._recording._lock}[lock]
+    before = signal.signal(signal.SIGUSR1, lambda *_: profiler.disable())
+    try:
+        with capture_logs() as logs, held:
+            assert looked.acquire(timeout=30)
+            os.kill(os.getpid(), signal.SIGUSR1)
+            assert not profiler.enabled
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert not ticker._thread.is_alive()
+    assert logs == []
+
+
+def test_a_thread_that_does_not_end_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("maple.profiling.ticker._PATIENCE", 0.01)
+    is_in_it, may_end = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        is_in_it.set()
+        may_end.wait(30)
+
+    ticker = Ticker(0.001, hang, "hanging")
+    assert is_in_it.wait(30)
+    with capture_logs() as logs:
+        ticker.stop()
+    may_end.set()
+    ticker._thread.join(30)
+    assert [(entry["log_level"], entry["thread"]) for entry in logs] == [("error", "hanging")]
 
 
 def test_calls_that_begin_in_the_middle_of_adding_up_are_counted_once(
