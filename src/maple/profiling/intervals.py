@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Intervals", "Times", "added_lengths", "length", "most_at_once", "simplify", "union"]
+__all__ = [
+    "Intervals",
+    "Times",
+    "added_lengths",
+    "join_nearest",
+    "length",
+    "most_at_once",
+    "simplify",
+    "union",
+]
 
 Times = npt.NDArray[np.int64]
 """Nanoseconds of the monotonic clock."""
@@ -59,6 +68,20 @@ def simplify(intervals: Intervals, most: int) -> Intervals:
     lows = np.concatenate((intervals[:1, 0], intervals[kept + 1, 0]))
     highs = np.concatenate((intervals[kept, 1], intervals[-1:, 1]))
     return np.stack((lows, highs), axis=1)
+
+
+def join_nearest(intervals: Intervals, most: int) -> Intervals:
+    """As many intervals as that at the most, which are as long together as those of a union.
+
+    Over the smallest gaps, what comes after a gap is moved up to what comes before it.
+    """
+    if len(intervals) <= most:
+        return intervals
+    gaps = intervals[1:, 0] - intervals[:-1, 1]
+    kept = np.sort(np.argpartition(gaps, len(gaps) - (most - 1))[len(gaps) - (most - 1) :])
+    firsts = np.concatenate(([0], kept + 1))
+    lengths = np.add.reduceat(intervals[:, 1] - intervals[:, 0], firsts)
+    return np.stack((intervals[firsts, 0], intervals[firsts, 0] + lengths), axis=1)
 
 
 def most_at_once(lows: Times, highs: Times) -> int:

@@ -6,9 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import TypedDict
 
+import numpy as np
+
 from .calls import Lane, MeasuredCall, Recorder
 from .history import History
-from .intervals import length
+from .intervals import join_nearest, length
 from .laps import Laps, Tallies
 from .session import Allocation, Bounds, Lap, Operation, Trace, Track
 from .tree import Node, Tree
@@ -18,6 +20,7 @@ __all__ = ["Recorded", "Recording"]
 # Numbers that a lane puts aside before they are folded: those of 4096 calls.
 _ENOUGH = 4 * 4096
 _MANY = 4096
+_MOST_WINDOWS = 2048
 
 
 class Recorded(TypedDict):
@@ -64,6 +67,9 @@ class Recording:
                     elif call.end > stopped:
                         call.end = max(call.start, stopped)
             self._tree.resume(now)
+            if len(self._windows) >= _MOST_WINDOWS:
+                joined = join_nearest(np.array(self._windows), _MOST_WINDOWS // 2)
+                self._windows = [(since, until) for since, until in joined.tolist()]
             self._windows.append((now, now))
             self._is_on = True
 

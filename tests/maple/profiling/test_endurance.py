@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import gc
+import itertools
 import os
 import signal
 import sys
@@ -423,6 +424,27 @@ def test_threads_of_any_number_of_names_do_not_fill_the_memory(
     assert trace is not None
     assert (len(trace.threads), len(trace.start)) == (len(places), 150)
     assert sum(place.rows[0].calls for place in places) == 150
+
+
+def test_turned_on_and_off_all_the_time_it_keeps_how_long_it_was_on_and_little_else(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    began = clock.now
+    for number in range(5000):
+        with profiler.profile("env_step"):
+            clock.go(1)
+        profiler.disable()
+        clock.go(100 if number == 2500 else 0.1)
+        profiler.enable(system=False)
+    analysis = recorded(profiler)
+    [part] = analysis.session.processes
+    assert len(part.windows) <= 2048
+    # No pause counts, and the long one is where it was.
+    assert analysis.wall == 5000 * SECOND
+    assert row(analysis, "env_step").share == 1
+    assert (part.windows[0][0], part.windows[-1][1]) == (began, clock.now)
+    pauses = [after[0] - before[1] for before, after in itertools.pairwise(part.windows)]
+    assert max(pauses) >= 100 * SECOND
 
 
 def test_after_a_reset_names_that_were_too_many_are_forgotten(
