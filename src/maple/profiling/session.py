@@ -228,6 +228,9 @@ class Feed(_Data, frozen=True):
 class ProcessPart(_Data, frozen=True):
     """What one process has recorded. `windows` is when it did, and `born` as in its usage.
 
+    Of very many windows, those with the shortest pauses between them are joined: their length is
+    right, and some of them stand a little earlier than they were.
+
     `by_hand` says that somebody has set the laps, which are alike then, and not the profiler.
     """
 
