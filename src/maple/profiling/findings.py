@@ -39,11 +39,9 @@ LARGE = 100_000_000
 _WEIGHTS = {"share": 40.0, "per_call": 30.0, "memory": 15.0, "gpu": 15.0}
 _NODE = "Node"
 _NODE_WORK = ("ipc_simulate", "ipc_node_encode")
-_PYTHON_WORK = (
-    *("ipc_encode", "ipc_decode", "ipc_dispatch"),
-    *("inference_batch_build", "inference_forward"),
-)
-"""Of what the bridge tells, what is done one after the other; all else is waiting."""
+_QUEUE_WORK = ("inference_batch_build", "inference_forward")
+"""Of what the bridge tells, what is done one after the other. All else is waiting, or shared: each
+of the frames that are written or read together has the time of all."""
 
 Severity = Literal["CRITICAL", "SLOW", "MEMORY", "GPU MEMORY"]
 _OF_TIME: tuple[Severity, ...] = ("CRITICAL", "SLOW")
@@ -141,7 +139,7 @@ def _bottlenecks(analysis: Analysis) -> Iterator[Bottleneck]:
 
 def _fed_bottlenecks(place: Place) -> Iterator[Bottleneck]:
     assert place.feed is not None
-    for names, workers in ((_NODE_WORK, place.feed.workers), (_PYTHON_WORK, 1)):
+    for names, workers in ((_NODE_WORK, place.feed.workers), (_QUEUE_WORK, 1)):
         for name in names:
             rows = [row for row in place.rows if row.name == name]
             if rows:

@@ -119,8 +119,11 @@ class ProcessWatch:
             try:
                 with process.oneshot():
                     ours += _cpu_with_ended(process)
+                    level = None
                     if process.status() != psutil.STATUS_ZOMBIE:
-                        levels[process] = self._sample(process, look)
+                        level = self._sample(process, look)
+                    if level is not None:
+                        levels[process] = level
             except psutil.Error:
                 # It has gone since it was listed, and what it took is nowhere in what was read.
                 is_whole = False
@@ -149,12 +152,15 @@ class ProcessWatch:
             if seen.samples
         ]
 
-    def _sample(self, process: psutil.Process, look: int) -> Level:
+    def _sample(self, process: psutil.Process, look: int) -> Level | None:
         seen = self._watched.get(process)
         if seen is None:
             role = _role(process, self._self)
             seen = _Watched(role, birth(process), ProcessMemory(process))
         level = seen.memory.read()
+        if not level.now:
+            # It is about to end, and has given its memory back.
+            return None
         cpu = time.process_time_ns() if process == self._self else _cpu(process)
         seen.samples.append(Sample(look=look, at=self._clock(), cpu=cpu, rss=level.now))
         self._watched[process] = seen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,7 @@ class ProcessUse:
 class MachineUse:
     """All processes of ours, and what they used together. None is what was not measured.
 
+    `cpu_share` has what processes took too that ended between two looks: `unseen`, in nanoseconds.
     `others_share` is what other programs took of all cores that the machine has, which may be more
     than those that are ours to use; `stolen_share` is what the hypervisor gave to other machines.
     """
@@ -48,6 +50,7 @@ class MachineUse:
     all_cores: int
     processes: tuple[ProcessUse, ...]
     cpu_share: float | None
+    unseen: int | None
     others_share: float | None
     stolen_share: float | None
     rss_peak: int | None
@@ -96,14 +99,20 @@ def measure_machine(
     peaks += [process.rss_peak for process in processes]
     if rss_peak is not None:
         peaks.append(rss_peak)
-    others_share, stolen_share = _beside(machine_cpu, all_cores, windows)
+    shares = _shares(machine_cpu, cores, all_cores, windows)
+    seen = sum(known) / (watched * cores) if known and watched else None
+    cpu_share, unseen = seen, None
+    if shares.ours is not None:
+        cpu_share = max(shares.ours, seen or 0.0)
+        unseen = round((cpu_share - (seen or 0.0)) * watched * cores)
     return MachineUse(
         cores=cores,
         all_cores=all_cores,
         processes=processes,
-        cpu_share=sum(known) / (watched * cores) if known and watched else None,
-        others_share=others_share,
-        stolen_share=stolen_share,
+        cpu_share=cpu_share,
+        unseen=unseen,
+        others_share=shares.others,
+        stolen_share=shares.stolen,
         rss_peak=max(peaks, default=None),
         timeline=timeline,
     )
@@ -120,10 +129,16 @@ def _watched(usages: Sequence[Usage], windows: Intervals) -> int:
     return length(union(np.array(pairs, np.int64).reshape(-1, 2)))
 
 
-def _beside(
-    looks: Sequence[MachineCpu], cores: int, windows: Intervals
-) -> tuple[float | None, float | None]:
-    """What other programs took of the machine, and what was stolen from it, while somebody looked.
+class _Shares(NamedTuple):
+    """Of the machine, or for `ours` of the part that we may use; None is not measured."""
+
+    ours: float | None = None
+    others: float | None = None
+    stolen: float | None = None
+
+
+def _shares(looks: Sequence[MachineCpu], cores: int, all_cores: int, windows: Intervals) -> _Shares:
+    """What we took, what other programs did, and what was stolen, while somebody looked.
 
     The machine counts in the same steps as a process: less than so many of them tell nothing. The
     two are not counted alike, and what others took may come out a little less than nothing.
@@ -143,14 +158,18 @@ def _beside(
         is_watched[number] = _is_inside(int(middle[number]), windows)
     watched = int(np.diff(at)[is_watched].sum())
     if watched < _ENOUGH * _TICK:
-        return None, None
+        return _Shares()
     busy = np.diff([one.busy for one in looks])
     others = float((busy - np.diff(ours))[is_watched].sum())
     stolen = [one.steal for one in looks if one.steal is not None]
     stolen_share = None
     if len(stolen) == len(looks):
-        stolen_share = max(0, int(np.diff(stolen)[is_watched].sum())) / (watched * cores)
-    return max(0.0, others) / (watched * cores), stolen_share
+        stolen_share = max(0, int(np.diff(stolen)[is_watched].sum())) / (watched * all_cores)
+    return _Shares(
+        ours=float(np.diff(ours)[is_watched].sum()) / (watched * cores),
+        others=max(0.0, others) / (watched * all_cores),
+        stolen=stolen_share,
+    )
 
 
 def measure_gpus(samples: Sequence[GpuSample]) -> tuple[GpuUse, ...]:

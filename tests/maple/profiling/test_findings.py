@@ -113,8 +113,9 @@ def test_what_the_bridge_has_timed_is_judged_too() -> None:
     findings = find(analyse(typical_session()))
     by_name = {found.name: found for found in findings.bottlenecks}
     assert {"ipc_simulate", "inference_forward"} <= by_name.keys()
-    # Nobody works while a row waits.
-    assert not {"inference_queue_wait", "ipc_pipe_in", "ipc_node_wait"} & by_name.keys()
+    # Nobody works while a row waits, and frames that are written together have the time of all.
+    waits = {"inference_queue_wait", "ipc_pipe_in", "ipc_node_wait", "ipc_encode", "ipc_dispatch"}
+    assert not waits & by_name.keys()
 
 
 def test_forwards_that_take_most_of_the_time_are_critical_although_a_queue_has_timed_them() -> None:

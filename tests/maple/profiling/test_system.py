@@ -414,6 +414,26 @@ def test_of_all_together_the_most_is_at_a_look_or_when_one_of_them_rose() -> Non
 # GPUs
 
 
+_BURN = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+
+
+def test_what_processes_took_counts_although_they_ended_between_two_looks() -> None:
+    profiler = Profiler(ProfilingConfig(sample_interval=60))
+    profiler.enable()
+    began = time.monotonic()
+    while time.monotonic() < began + 1.2:
+        subprocess.run([sys.executable, "-c", _BURN], check=True)
+    profiler.disable()
+    machine = analyse(profiler.session("test")).machine
+    assert machine.cpu_share is not None
+    assert machine.unseen is not None
+    # At least two that took 0.3 s each, beside what it takes to start them.
+    assert machine.unseen > 0.6e9
+    [own] = machine.processes
+    assert own.cpu_share is not None
+    assert machine.cpu_share > own.cpu_share
+
+
 @dataclass
 class FakeNvml:
     """A machine with one GPU, or more. Those that are lost fail at what `fails` names."""

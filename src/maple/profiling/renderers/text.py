@@ -24,6 +24,7 @@ NOTHING_STANDS_OUT = (
 )
 _BOTTLENECKS = 10
 _STAGES = 12
+_MUCH_UNSEEN = 100_000_000
 _TABLE = (
     "operation",
     "calls",
@@ -309,6 +310,8 @@ def _system(analysis: Analysis) -> Iterator[str]:
     cpu = "not measured"
     if machine.cpu_share is not None:
         cpu = f"{percent(machine.cpu_share)} of {machine.cores} cores"
+    if machine.unseen is not None and machine.unseen > _MUCH_UNSEEN:
+        cpu += f", {duration(machine.unseen)} of it by processes that ended between two looks"
     yield f"Average CPU Usage: {cpu}"
     if machine.others_share is not None:
         stolen = ""
