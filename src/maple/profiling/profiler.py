@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import os
 import shlex
 import sys
@@ -39,6 +40,7 @@ __all__ = ["Profiler"]
 
 _CALLS = 4096
 _MEASURED_CALLS = 64
+_MOST_COUNTED = 2**63 - 1
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -140,6 +142,9 @@ class Profiler:
         """Adds a value to a metric of your own, such as a reward."""
         if not self.enabled:
             return
+        for text in (name, unit):
+            if not isinstance(text, str):
+                raise TypeError(f"a metric and its unit are named by text, not {text!r}")
         with self._lock:
             values = self._metrics.get(name)
             if values is None:
@@ -150,8 +155,14 @@ class Profiler:
         """Counts something; "steps" and "episodes" are what summaries divide by."""
         if not self.enabled:
             return
+        if not isinstance(name, str):
+            raise TypeError(f"what is counted is named by text, not {name!r}")
+        more = operator.index(number)
         with self._lock:
-            self._counts[name] = self._counts.get(name, 0) + number
+            count = self._counts.get(name, 0) + more
+            if more < 0 or count > _MOST_COUNTED:
+                raise ValueError(f"{name} are counted upwards, and not by {more}")
+            self._counts[name] = count
 
     def step(self, number: int = 1) -> None:
         """Counts so many steps more, and says how things stand whenever the settings want that."""
@@ -161,7 +172,8 @@ class Profiler:
         with self._lock:
             before = self._counts.get("steps", 0)
             self.count("steps", number)
-        if every and before // every != (before + number) // every:
+            after = self._counts["steps"]
+        if every and before // every != after // every:
             self._say(render_live(analyse(self.session(trace=False))))
 
     def episode(self, number: int = 1) -> None:

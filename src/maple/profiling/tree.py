@@ -365,7 +365,7 @@ class Tree:
         if operation in above.children:
             return above.children[operation]
         level = self._levels.setdefault((track.thread, depth), len(self._levels))
-        node = Node(len(self.nodes), level, operation, above)
+        node = Node(len(self.nodes), level, _as_text(operation), above)
         self.nodes.append(node)
         above.children[operation] = node
         return node
@@ -554,6 +554,11 @@ def _family(call: Call) -> int:
     if parent is None:
         return _NO_FAMILY
     return id(parent) if call.node is not parent.node else _INSIDE
+
+
+def _as_text(operation: object) -> str:
+    """What a file takes as a name, whatever somebody has given as one."""
+    return str(operation).encode(errors="backslashreplace").decode()
 
 
 def _grouped(groups: Times) -> Times:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import numpy as np
+import pytest
+import torch
 
 from bridge.throughput.quantities import MISSING
 from maple.profiling import Profiler, Session, load_session
@@ -64,3 +68,51 @@ def test_metrics_of_different_roles_or_units_are_kept_apart() -> None:
         ("reward, worker", "points", 1),
         ("reward, worker", "%", 1),
     ]
+
+
+def test_numbers_of_any_library_are_counted_and_can_be_saved(tmp_path: Path) -> None:
+    profiler = Profiler(clock=FakeClock())
+    profiler.enable(system=False)
+    profiler.step(np.int64(3))  # type: ignore[arg-type]
+    profiler.count("wins", torch.tensor([True, False, True]).sum())  # type: ignore[arg-type]
+    profiler.metric("reward", torch.tensor(0.5))  # type: ignore[arg-type]
+    profiler.metric("reward", np.float32(1.5))  # type: ignore[arg-type]
+    profiler.session("test").save(tmp_path / "session.json")
+    [part] = load_session(tmp_path / "session.json").processes
+    assert part.counts == {"steps": 3, "wins": 2}
+    assert part.metrics["reward"].total == 2
+
+
+def test_what_cannot_be_counted_is_refused_where_it_is_given_and_costs_nothing_else(
+    tmp_path: Path,
+) -> None:
+    profiler = Profiler(clock=FakeClock())
+    profiler.enable(system=False)
+    profiler.count("wins")
+    calls: list[tuple[type[Exception], Callable[[], None]]] = [
+        (TypeError, lambda: profiler.step(0.5)),  # type: ignore[arg-type]
+        (ValueError, lambda: profiler.step(-5)),
+        (ValueError, lambda: profiler.count("wins", 2**70)),
+        (TypeError, lambda: profiler.count(5)),  # type: ignore[arg-type]
+        (TypeError, lambda: profiler.metric(5, 1.0)),  # type: ignore[arg-type]
+        (TypeError, lambda: profiler.metric("reward", 1.0, unit=3)),  # type: ignore[arg-type]
+        (ValueError, lambda: profiler.metric("loss", float("nan"))),
+    ]
+    for error, call in calls:
+        with pytest.raises(error):
+            call()
+    profiler.session("test").save(tmp_path / "session.json")
+    [part] = load_session(tmp_path / "session.json").processes
+    assert (part.counts, part.metrics) == ({"wins": 1}, {})
+
+
+@pytest.mark.parametrize("name", [5, np.str_("env_step"), "a\ud800"])
+def test_an_operation_may_be_called_anything(tmp_path: Path, name: str) -> None:
+    profiler = Profiler(clock=FakeClock())
+    profiler.enable(system=False)
+    with profiler.profile(name):
+        pass
+    assert profiler.summary()
+    profiler.session("test").save(tmp_path / "session.json")
+    [row] = analyse(load_session(tmp_path / "session.json")).rows
+    assert row.calls == 1
