@@ -122,6 +122,8 @@ class Analysis:
     wall: int
     places: tuple[Place, ...]
     machine: MachineUse
+    is_part: bool = False
+    """Whether other operations are left out."""
     gpus: tuple[GpuUse, ...] = field(default=())
 
     @cached_property
@@ -243,7 +245,7 @@ def only(analysis: Analysis, operation: str) -> Analysis:
         replace(place, rows=tuple(row for row in place.rows if operation in row.path))
         for place in analysis.places
     ]
-    return replace(analysis, places=tuple(place for place in places if place.rows))
+    return replace(analysis, places=tuple(place for place in places if place.rows), is_part=True)
 
 
 # What was timed call by call

@@ -65,9 +65,10 @@ def _analyse(options: argparse.Namespace, config: ProfilingConfig | None) -> Non
     analysis = analyse(session, config)
     if not analysis.rows:
         raise NothingRecorded(f"{options.input[0]} holds no operation: was the profiler enabled?")
+    findings = find(analysis)
     if options.operation is not None:
         analysis = only(analysis, options.operation)
-    findings = find(analysis)
+        findings = findings.about(analysis)
     _write(options.output, render_analysis(analysis, findings))
     if options.detailed is not None:
         _write(options.detailed, render_detailed(analysis, findings))

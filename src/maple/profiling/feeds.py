@@ -36,6 +36,7 @@ QUEUE_PARTS = ("queue_wait", "batch_build", "forward")
 """What a queue tells of how long its rows and batches took."""
 
 
+@runtime_checkable
 class Tells(Protocol):
     """A registry, an environment or an inference queue: whatever has `stats`."""
 

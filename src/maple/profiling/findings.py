@@ -104,6 +104,19 @@ class Findings:
     stages: tuple[Stage, ...]
     recommendations: tuple[Recommendation, ...]
 
+    def about(self, analysis: Analysis) -> Findings:
+        """Those of the operations that an analysis shows, of one that has shown more."""
+        shown = {(row.place, row.name) for row in analysis.rows}
+        return Findings(
+            bottlenecks=tuple(one for one in self.bottlenecks if (one.place, one.name) in shown),
+            stages=tuple(
+                one for one in self.stages if (one.place, one.name.rpartition(" / ")[2]) in shown
+            ),
+            recommendations=tuple(
+                one for one in self.recommendations if (one.place, one.operation) in shown
+            ),
+        )
+
 
 def find(analysis: Analysis) -> Findings:
     bottlenecks = sorted(_bottlenecks(analysis), key=lambda found: -found.score)
@@ -293,13 +306,13 @@ def _about_whole(
     largest = max(children, key=lambda child: child.busy, default=row)
     if largest.busy <= row.own:
         largest = row
-    part = row.own if largest is row else largest.busy
+    part = row.own if largest is row else _covered(largest)
     if severity == "SLOW":
-        whole, most = (f"{time / row.calls / 1e6:,.0f} ms" for time in (row.busy, part))
+        whole, most = (f"{time / row.calls / 1e6:,.0f} ms" for time in (_covered(row), part))
         whole = f"{whole} a call"
     else:
         whole = f"{percent(_covered(row) / analysis.wall)} of the time"
-        most = percent(part / row.busy)
+        most = percent(part / _covered(row))
     name = "its own" if largest is row else largest.name
     return Recommendation(
         severity=severity,

@@ -205,6 +205,11 @@ class Profiler:
         `session`, in that thread. Close what is returned, or use it in a `with`, before that which
         is watched is closed. What is watched twice would count twice, and is refused.
         """
+        if not isinstance(tells, Tells):
+            raise TypeError(
+                "watched is what has `stats`, such as an environment, a ControllerRegistry or an "
+                f"InferenceQueue, and not {tells!r}"
+            )
         if any(source.watches(tells) for source in self._sources):
             raise ValueError(f"{tells!r} is watched already, and would count twice")
         title = name or type(tells).__name__
@@ -323,6 +328,9 @@ class Profiler:
         """What to hand to worker processes, so that what they record becomes part of this."""
         return self._parts.invitation(self.config)
 
+    def has_invited(self, invited: WorkerProfiling) -> bool:
+        return self._parts.has_made(invited)
+
     def session(
         self,
         name: str = "session",
@@ -387,7 +395,7 @@ class Profiler:
     def save(
         self,
         name: str = "session",
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         *,
         settings: Mapping[str, Any] | None = None,
     ) -> Saved:
@@ -395,7 +403,7 @@ class Profiler:
         session = self.session(name, settings=settings)
         if not any(part.windows for part in session.processes):
             raise NothingRecorded("there is nothing to save: the profiler was never enabled")
-        return save_session(session, folder or self.config.folder)
+        return save_session(session, Path(folder or self.config.folder))
 
     def _overhead(self) -> Overhead:
         return Overhead(

@@ -44,7 +44,10 @@ def _reserve(folder: Path, stem: str) -> Saved:
     for number in itertools.count(1):
         name = stem if number == 1 else f"{stem}_{number}"
         saved = Saved(folder / "raw" / f"{name}.json", folder / "reports" / f"{name}_summary.txt")
-        saved.report.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            saved.report.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ProfilingError(f"cannot make {saved.report.parent}: {error.strerror}") from error
         try:
             saved.report.touch(exist_ok=False)
         except FileExistsError:

@@ -557,8 +557,11 @@ def _family(call: Call) -> int:
 
 
 def _as_text(operation: object) -> str:
-    """What a file takes as a name, whatever somebody has given as one."""
-    return str(operation).encode(errors="backslashreplace").decode()
+    """What a file and a terminal take as a name, whatever somebody has given as one."""
+    text = str(operation)
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 def _grouped(groups: Times) -> Times:

@@ -75,6 +75,8 @@ def check_session(session: Session) -> None:
 
 def _check_part(part: ProcessPart, place: str) -> None:
     _check_bounds(part.windows, f"{place}.windows")
+    if part.operations and not part.windows:
+        _refuse(f"{place}.windows", "is empty")
     for where, track in _each(f"{place}.tracks", part.tracks):
         if not track.capacities:
             _refuse(f"{where}.capacities", "is empty")

@@ -51,6 +51,10 @@ class WorkerProfiling:
         from . import get_profiler
 
         profiler = get_profiler()
+        if profiler.has_invited(self):
+            # It works in the process that wanted to know, which records what it does anyway.
+            yield
+            return
         profiler.configure(self.config, role=role)
         profiler.enable(system=False)
         part = _Part(self.folder, profiler)
@@ -98,6 +102,9 @@ class WorkerParts:
             (self._folder / "0").mkdir()
             weakref.finalize(self, _remove, self._folder, os.getpid())
         return WorkerProfiling(self._folder, config)
+
+    def has_made(self, invitation: WorkerProfiling) -> bool:
+        return self._folder == invitation.folder
 
     def clear(self) -> None:
         """Lets workers begin anew, the next time that they write."""

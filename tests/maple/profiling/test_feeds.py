@@ -337,3 +337,8 @@ def test_nothing_is_watched_twice_at_once(profiler: Profiler) -> None:
     assert queue.kept == 0
     with profiler.watch(queue):
         assert queue.kept > 0
+
+
+def test_what_tells_nothing_is_not_watched(profiler: Profiler) -> None:
+    with pytest.raises(TypeError, match="watched is what has `stats`"):
+        profiler.watch(object())  # type: ignore[arg-type]

@@ -91,6 +91,35 @@ def test_what_takes_long_only_with_its_parts_is_named_with_the_largest_of_them()
     assert "profiler.watch" in found[0].advice
 
 
+def test_what_runs_side_by_side_in_a_call_takes_no_longer_than_the_call() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    with profiler.profile("round"):
+        contexts = [contextvars.copy_context() for _ in range(5)]
+        calls = [profiler.profile("fetch") for _ in contexts]
+        for context, call in zip(contexts, calls, strict=True):
+            context.run(call.__enter__)
+        clock.go(0.09)
+        for context, call in zip(contexts, calls, strict=True):
+            context.run(call.__exit__, None, None, None)
+        clock.go(0.02)
+    [critical, slow] = find(recorded(profiler)).recommendations
+    assert (critical.severity, critical.operation) == ("CRITICAL", "fetch")
+    assert slow.reason == (
+        "110 ms a call with all that is in it, the largest part of it fetch (90 ms)"
+    )
+
+
+def test_one_operation_alone_is_judged_with_what_all_of_the_run_tells() -> None:
+    analysis = analyse(typical_session())
+    found = find(analysis).about(only(analysis, "env_wait"))
+    [critical, _] = found.recommendations
+    assert "Node is busy only" in critical.advice
+    assert [one.name for one in found.bottlenecks] == ["env_wait"]
+    assert [one.name for one in found.stages] == ["env_wait"]
+
+
 def test_a_share_that_no_part_of_it_explains_is_named_as_a_whole() -> None:
     clock = FakeClock(0)
     profiler = Profiler(clock=clock)

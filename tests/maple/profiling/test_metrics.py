@@ -106,8 +106,16 @@ def test_what_cannot_be_counted_is_refused_where_it_is_given_and_costs_nothing_e
     assert (part.counts, part.metrics) == ({"wins": 1}, {})
 
 
-@pytest.mark.parametrize("name", [5, np.str_("env_step"), "a\ud800"])
-def test_an_operation_may_be_called_anything(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (5, "5"),
+        (np.str_("env_step"), "env_step"),
+        ("a\ud800", "a\\ud800"),
+        ("ä\n\x1b[2J", "ä\\n\\x1b[2J"),
+    ],
+)
+def test_an_operation_may_be_called_anything(tmp_path: Path, name: str, shown: str) -> None:
     profiler = Profiler(clock=FakeClock())
     profiler.enable(system=False)
     with profiler.profile(name):
@@ -115,4 +123,4 @@ def test_an_operation_may_be_called_anything(tmp_path: Path, name: str) -> None:
     assert profiler.summary()
     profiler.session("test").save(tmp_path / "session.json")
     [row] = analyse(load_session(tmp_path / "session.json")).rows
-    assert row.calls == 1
+    assert (row.calls, row.name) == (1, shown)

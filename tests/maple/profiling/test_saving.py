@@ -54,6 +54,15 @@ def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_cannot_be_made_is_told_by_name(tmp_path: Path) -> None:
+    profiler = Profiler(clock=FakeClock())
+    profiler.enable(system=False)
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(ProfilingError, match=f"cannot make {file}/reports: Not a directory"):
+        profiler.save("first", str(file))
+
+
 def test_a_session_that_cannot_be_written_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

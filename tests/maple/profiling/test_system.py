@@ -420,16 +420,15 @@ _BURN = "import time; end = time.process_time() + 0.3\nwhile time.process_time()
 def test_what_processes_took_counts_although_they_ended_between_two_looks() -> None:
     profiler = Profiler(ProfilingConfig(sample_interval=60))
     profiler.enable()
-    began = time.monotonic()
-    while time.monotonic() < began + 1.2:
+    for _ in range(4):
         subprocess.run([sys.executable, "-c", _BURN], check=True)
     profiler.disable()
     machine = analyse(profiler.session("test")).machine
     assert machine.cpu_share is not None
     assert machine.unseen is not None
-    # At least two that took 0.3 s each, beside what it takes to start them.
-    assert machine.unseen > 0.6e9
-    [own] = machine.processes
+    # They took 0.3 s each, beside what it takes to start them.
+    assert machine.unseen > 1.1e9
+    own = next(process for process in machine.processes if process.role == "main")
     assert own.cpu_share is not None
     assert machine.cpu_share > own.cpu_share
 

@@ -43,6 +43,10 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         lambda data: operation(data).update(hdr="HISTFAAAdamaged"),
         "processes[0].operations[1].hdr cannot be decoded",
     ),
+    "no windows": (
+        lambda data: part(data).update(windows=[]),
+        "processes[0].windows is empty",
+    ),
     "laps": (
         lambda data: part(data)["laps"].append(
             {"laps": 0, "time": 1, "calls": [], "ended": [], "counts": {}, "metrics": {}}

@@ -17,7 +17,14 @@ from unittest.mock import patch
 import pytest
 from structlog.testing import capture_logs
 
-from maple.profiling import Profiler, ProfilingConfig, Session, WorkerProfiling, profile
+from maple.profiling import (
+    Profiler,
+    ProfilingConfig,
+    Session,
+    WorkerProfiling,
+    get_profiler,
+    profile,
+)
 from maple.profiling.analysis import analyse
 from maple.profiling.workers import _Part
 from tests.maple.profiling.stage import row
@@ -182,3 +189,21 @@ def test_a_part_that_cannot_be_read_does_not_cost_the_others() -> None:
     assert [part.role for part in session.processes] == ["main", "worker"]
     [entry] = logs
     assert str(damaged) in entry["cause"]
+
+
+def test_a_worker_in_the_process_that_wanted_to_know_is_recorded_with_all_else() -> None:
+    profiler = get_profiler()
+    profiler.enable(system=False)
+    try:
+        with profile("precious"):
+            pass
+        with profiler.for_workers().record("worker"), profile("env_step"):
+            pass
+        profiler.disable()
+        with profiler.for_workers().record("worker"), profile("nobody_records_this"):
+            pass
+        [part] = profiler.session("test").processes
+        assert [operation.path for operation in part.operations] == [("precious",), ("env_step",)]
+    finally:
+        profiler.disable()
+        profiler.reset()

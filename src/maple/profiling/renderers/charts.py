@@ -238,17 +238,12 @@ def _draw_latencies(axes: Axes, bars: Sequence[_Bar]) -> None:
 
 
 def _draw_categories(axes: Axes, analysis: Analysis, places: Sequence[Place]) -> None:
-    """Each place as one bar, of what operations have taken there."""
-    shares: dict[tuple[str, str], float] = {
-        (one.place, one.name): one.own for one in analysis.categories if one.own > 0
-    }
-    names = dict.fromkeys(name for _, name in shares)
+    """Each place as one bar, of what operations have taken there; what is blank is none's."""
     for position, place in enumerate(places):
-        whole = sum(own for (where, _), own in shares.items() if where == place.name)
         start = 0.0
-        parts = [(shares.get((place.name, name), 0.0), name) for name in names]
-        for own, name in sorted(parts, reverse=True):
-            width = own / whole
+        found = [one for one in analysis.categories if one.place == place.name and one.own > 0]
+        for one in sorted(found, key=lambda one: -one.own):
+            name, own, width = one.name, one.own, one.share
             axes.barh(position, width, 0.62, left=start, color=_colour(name), linewidth=0)
             if width > 0.09:
                 axes.text(
@@ -269,7 +264,7 @@ def _draw_categories(axes: Axes, analysis: Analysis, places: Sequence[Place]) ->
         axes, "Categories by place: what operations took themselves, so that nothing counts twice"
     )
     axes.xaxis.set_major_formatter(lambda value, _: percent(value))
-    _legend(axes, list(names))
+    _legend(axes, list(dict.fromkeys(one.name for one in analysis.categories if one.own > 0)))
 
 
 # The machine
@@ -289,7 +284,7 @@ def _draw_memory(axes: Axes, pairs: Sequence[tuple[Moment, Moment]]) -> None:
     highest = _stack(axes, pairs, values)
     axes.set_ylim(0, 1.12 * (highest or 1.0))
     axes.yaxis.set_major_formatter(lambda value, _: _short(size(value)))
-    _dress(axes, f"Memory, by role; {size(highest)} at the most", grid="y")
+    _dress(axes, f"Memory, by role; {size(highest)} at the most of these looks", grid="y")
     _legend(axes, list(values))
 
 

@@ -5,6 +5,7 @@ Everything is in the page as it is written; its script only answers the pointer 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import escape
 from importlib import resources
@@ -67,7 +68,7 @@ def render_page(analysis: Analysis, findings: Findings) -> str:
         metrics=_card("Your own metrics", tables.metrics(analysis)),
         operations=_card("All operations", tables.operations(analysis), _SORTS),
         facts=facts(_facts(analysis)),
-        notes="\n".join(f"<li>{escape(note)}</li>" for note in _notes(analysis)),
+        notes="\n".join(f"<li>{_with_code(note)}</li>" for note in _notes(analysis)),
         data=embedded({"tips": told.tips, "charts": told.charts}),
     )
 
@@ -195,6 +196,10 @@ def _facts(analysis: Analysis) -> list[tuple[str, str]]:
     known |= {name: version for name, version in machine.versions.items() if version is not None}
     known |= {name.replace("_", " "): str(value) for name, value in session.settings.items()}
     return list(known.items())
+
+
+def _with_code(note: str) -> str:
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(note))
 
 
 def _notes(analysis: Analysis) -> Iterator[str]:

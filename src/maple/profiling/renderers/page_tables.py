@@ -23,7 +23,7 @@ def bottlenecks(found: Sequence[Bottleneck], colours: Colours) -> str:
     if not found:
         return ""
     heads = (
-        *("operation", "score", "share", "own", "calls", "a call", "memory", "GPU memory"),
+        *("operation", "score", "of the run", "own", "calls", "a call", "memory rise", "GPU rise"),
         *("category", "place"),
     )
     rows = [
@@ -71,7 +71,7 @@ def stages(stages: Sequence[Stage]) -> str:
 def operations(analysis: Analysis) -> str:
     heads = (
         *("operation", "calls", "total", "own", "covered", "average", "min", "p50", "p99", "max"),
-        *("share", "at once", "memory peak", "GPU peak"),
+        *("share", "at once", "memory rise", "GPU rise"),
     )
     places = []
     for place in analysis.places:

@@ -127,7 +127,8 @@ def _categories(analysis: Analysis) -> Iterator[str]:
         )
         rows += [(one.name, one.place, duration(one.own), percent(one.share)) for one in found]
         idle = max(0.0, 1 - sum(one.share for one in found))
-        rows.append(("(no operation)", place.name, "", percent(idle)))
+        rest = "(anything else)" if analysis.is_part else "(no operation)"
+        rows.append((rest, place.name, "", percent(idle)))
     if rows:
         yield from heading("CATEGORIES: what their operations do themselves, nothing twice")
         yield from columns(("category", "place", "time", "share"), rows, left=2)

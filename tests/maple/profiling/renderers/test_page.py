@@ -217,14 +217,14 @@ def test_what_was_not_measured_is_absent() -> None:
         "GPU",
         "The machine",
         "Your own metrics",
-        "memory peak",
+        "memory rise",
         "decisions",
         "taken by",
     ):
         assert absent not in small.replace("GPU memory (from", "")
     assert "What profiling itself took was not measured." in small
     typical = page_of(typical_session())
-    for present in ("The machine", "Your own metrics", "memory peak", "GPU peak", "GPUs"):
+    for present in ("The machine", "Your own metrics", "memory rise", "GPU rise", "GPUs"):
         assert present in typical
     # Of the operation that did not look at memory, and of the process that was seen once.
     assert f"<td>{MISSING}</td>" in typical
@@ -234,7 +234,7 @@ def test_the_table_tells_of_every_operation_without_the_script() -> None:
     session = typical_session()
     page = re.sub(r"<script.*?</script>", "", page_of(session), flags=re.DOTALL)
     table = words(page[page.index("All operations") :])
-    heads = "operation calls total own covered average min p50 p99 max share at once memory peak"
+    heads = "operation calls total own covered average min p50 p99 max share at once memory rise"
     assert heads in table
     for row in analyse(session).rows:
         assert row.name in table
