@@ -7,24 +7,25 @@ machine differ by a few percent besides: both have to be exceeded before anythin
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from .analysis import Analysis, Row
+from .analysis import Analysis, Place, Row
 from .battles import battle_figures
 from .errors import NothingRecorded
 from .intervals import length, union
 from .metrics import merge_metrics
 from .noise import DRIFT, Lap, Verdict, Wanted, judge, judge_quotients
-from .session import Metric, ProcessPart
+from .session import Feed, Metric, ProcessPart
 
 __all__ = ["Compared", "Comparison", "Section", "Verdict", "compare"]
 
 _COUNTED = {"episodes": "wall time of an episode", "steps": "wall time of a step"}
 _RATES = {"decisions": "decisions a second", "battles_ended": "battles a second"}
+_UNDECIDED = (Verdict.TOO_FEW, Verdict.UNSTEADY, Verdict.ONCE)
 
 
 class Section(StrEnum):
@@ -83,25 +84,43 @@ def compare(first: Analysis, second: Analysis) -> Comparison:
     )
 
 
+_Sizes = tuple[int, ...]
+"""How many were joined in each lap, if somebody has set them: where they agree, laps are alike."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Measured:
     """A quantity in one session: what it was on the whole, and in each lap or at each look.
 
-    What is a quotient has its two parts in each of `laps`. It was measured `once` if it has none.
+    In each of `laps` it has two parts, of which it is the quotient: of each lap one, or of all laps
+    together if it is `counted`. It was measured `once` if it has none.
     """
 
-    value: float | None
-    series: Sequence[float] = ()
-    laps: Sequence[Lap] | None = None
+    value: float | None = None
+    laps: Sequence[Lap] = ()
+    sizes: _Sizes = ()
+    counted: bool = False
     once: bool = False
     calls: int | None = None
 
     @property
-    def compared(self) -> float:
-        """What its laps come to."""
-        if self.laps is None:
-            return float(np.median(self.series))
-        return sum(much for much, _ in self.laps) / sum(many for _, many in self.laps)
+    def series(self) -> list[float]:
+        """That of each lap which has one."""
+        return [much / many for much, many in self.laps if many]
+
+    @property
+    def shown(self) -> float | None:
+        """What its laps come to, whatever it is compared with; the whole if it has none."""
+        if self.counted:
+            much, many = (sum(lap[part] for lap in self.laps) for part in (0, 1))
+            return much / many if much and many else self.value
+        return float(np.median(self.series)) if self.series else self.value
+
+    def pairs(self, other: _Measured) -> list[tuple[Lap, Lap]]:
+        """Laps of both that belong together: the first of both, the second of both."""
+        if self.sizes != other.sizes or not self.sizes or len(self.laps) != len(other.laps):
+            return []
+        return list(zip(self.laps, other.laps, strict=True))
 
 
 def _compared(
@@ -116,23 +135,16 @@ def _compared(
     wanted: Wanted = Wanted.LESS,
     drift: float = DRIFT,
 ) -> Compared:
-    one = None if first is None else first.value
-    other = None if second is None else second.value
+    one = None if first is None else first.shown
+    other = None if second is None else second.shown
     ratio, interval = None, None
     if first is None or second is None:
         verdict = Verdict.NEW if first is None else Verdict.GONE
     elif first.once or second.once:
         verdict = Verdict.ONCE
     else:
-        if first.laps is not None and second.laps is not None:
-            judged = judge_quotients(first.laps, second.laps, wanted=wanted, drift=drift)
-        else:
-            judged = judge(first.series, second.series, wanted=wanted, drift=drift)
-        ratio, interval, verdict = judged
-        if verdict is not Verdict.TOO_FEW:
-            # What is compared is also what is shown.
-            one, other = first.compared, second.compared
-    if verdict in (Verdict.TOO_FEW, Verdict.ONCE) and one and one > 0 and other and other > 0:
+        ratio, interval, verdict = _judged(first, second, wanted, drift)
+    if verdict in _UNDECIDED and one and one > 0 and other and other > 0:
         ratio = other / one
     calls = None
     if first and second and first.calls is not None and second.calls is not None:
@@ -152,13 +164,24 @@ def _compared(
     )
 
 
+def _judged(
+    first: _Measured, second: _Measured, wanted: Wanted, drift: float
+) -> tuple[float | None, tuple[float, float] | None, Verdict]:
+    pairs = first.pairs(second)
+    if first.counted:
+        paired = bool(pairs)
+        return judge_quotients(first.laps, second.laps, paired=paired, wanted=wanted, drift=drift)
+    ratios = [(one[0] / one[1], other[0] / other[1]) for one, other in pairs if one[1] and other[1]]
+    return judge(first.series, second.series, pairs=ratios, wanted=wanted, drift=drift)
+
+
 # Operations
 
 
 def _operations(first: Analysis, second: Analysis) -> Iterator[Compared]:
     before, after = _rows(first), _rows(second)
     for key in dict.fromkeys((*before, *after)):
-        row = after.get(key) or before[key]
+        row, _ = after.get(key) or before[key]
         yield _compared(
             row.name,
             _time_of_a_call(before.get(key)),
@@ -170,16 +193,43 @@ def _operations(first: Analysis, second: Analysis) -> Iterator[Compared]:
         )
 
 
-def _rows(analysis: Analysis) -> dict[tuple[str, tuple[str, ...]], Row]:
-    return {(place.key, row.path): row for place in analysis.places for row in place.rows}
+def _rows(analysis: Analysis) -> dict[tuple[str, tuple[str, ...]], tuple[Row, _Sizes]]:
+    return {
+        (place.key, row.path): (row, sizes)
+        for place in analysis.places
+        for sizes in [_sizes_in(place, analysis)]
+        for row in place.rows
+    }
 
 
-def _time_of_a_call(row: Row | None) -> _Measured | None:
+def _sizes_in(place: Place, analysis: Analysis) -> _Sizes:
+    if place.feed is not None:
+        return _sizes_of_feed(place.feed)
+    return _sizes(
+        part
+        for part in analysis.session.processes
+        if any(f"{part.role}, {track.thread}" == place.key for track in part.tracks)
+    )
+
+
+def _sizes(parts: Iterable[ProcessPart]) -> _Sizes:
+    with_laps = [part for part in parts if part.laps]
+    if not all(part.by_hand for part in with_laps):
+        return ()
+    return tuple(lap.laps for part in with_laps for lap in part.laps)
+
+
+def _sizes_of_feed(feed: Feed) -> _Sizes:
+    return tuple(lap.laps for lap in feed.laps)
+
+
+def _time_of_a_call(found: tuple[Row, _Sizes] | None) -> _Measured | None:
     """Laps in which none ended are left out: calls may be longer than laps."""
-    if row is None:
+    if found is None:
         return None
-    series = [ended / calls for calls, ended in row.laps if calls]
-    return _Measured(value=row.mean, series=series, calls=row.calls)
+    row, sizes = found
+    laps = [(ended, calls) for calls, ended in row.laps]
+    return _Measured(value=row.mean, laps=laps, sizes=sizes, calls=row.calls)
 
 
 # The whole
@@ -189,16 +239,14 @@ def _overall(first: Analysis, second: Analysis) -> Iterator[Compared]:
     both = first, second
     laps = [_laps_by_hand(analysis) for analysis in both]
     if any(laps):
-        yield _compared("a lap", *map(_mean_of, laps), unit="ns")
+        yield _compared("a lap", *laps, unit="ns")
     for count, title in _COUNTED.items():
         counts = [analysis.count(count) for analysis in both]
         if any(counts):
             yield _compared(
                 title,
                 *(
-                    _Measured(value=analysis.wall / number, laps=_time_and(count, analysis))
-                    if number
-                    else None
+                    _time_of(count, number, analysis) if number else None
                     for analysis, number in zip(both, counts, strict=True)
                 ),
                 unit="ns",
@@ -209,9 +257,7 @@ def _overall(first: Analysis, second: Analysis) -> Iterator[Compared]:
             yield _compared(
                 title,
                 *(
-                    _Measured(value=one[title], laps=_count_and_seconds(count, analysis))
-                    if title in one
-                    else None
+                    _rate_of(count, one[title], analysis) if title in one else None
                     for one, analysis in zip(figures, both, strict=True)
                 ),
                 wanted=Wanted.MORE,
@@ -224,35 +270,29 @@ def _system(first: Analysis, second: Analysis) -> Iterator[Compared]:
     shares = [_cpu_shares(analysis) for analysis in both]
     if any(shares):
         # More of it is no good or bad in itself: it may be that more was done.
-        yield _compared(
-            "CPU of the machine",
-            *(
-                _Measured(value=analysis.machine.cpu_share, series=series) if series else None
-                for analysis, series in zip(both, shares, strict=True)
-            ),
-            unit="share",
-            wanted=Wanted.NEITHER,
-        )
+        looks = map(_looked_at, shares)
+        yield _compared("CPU of the machine", *looks, unit="share", wanted=Wanted.NEITHER)
     memory = [
         [float(sum(moment.rss.values())) for moment in analysis.machine.timeline if moment.rss]
         for analysis in both
     ]
     if any(memory):
-        yield _compared("resident memory", *map(_mean_of, memory), unit="bytes")
+        yield _compared("resident memory", *map(_looked_at, memory), unit="bytes")
     peaks = [analysis.machine.rss_peak for analysis in both]
     if any(peaks):
         one, other = (None if peak is None else _Measured(value=peak, once=True) for peak in peaks)
         yield _compared("peak memory", one, other, unit="bytes")
 
 
-def _mean_of(series: Sequence[float]) -> _Measured | None:
-    return _Measured(value=float(np.mean(series)), series=series) if series else None
+def _looked_at(series: Sequence[float]) -> _Measured | None:
+    return _Measured(laps=[(one, 1) for one in series]) if series else None
 
 
-def _laps_by_hand(analysis: Analysis) -> list[float]:
+def _laps_by_hand(analysis: Analysis) -> _Measured | None:
     """How long each lap took that somebody has set, of every process."""
     parts = [part for part in analysis.session.processes if part.by_hand]
-    return [lap.time / lap.laps for part in parts for lap in part.laps]
+    laps = [(lap.time, lap.laps) for part in parts for lap in part.laps]
+    return _Measured(laps=laps, sizes=_sizes(parts)) if laps else None
 
 
 def _cpu_shares(analysis: Analysis) -> list[float]:
@@ -262,15 +302,17 @@ def _cpu_shares(analysis: Analysis) -> list[float]:
     ]
 
 
-def _time_and(count: str, analysis: Analysis) -> list[Lap]:
+def _time_of(count: str, number: int, analysis: Analysis) -> _Measured:
     """Of each lap its time, and what was counted: by processes that worked one after the other.
 
     Of others side by side, no lap of one is the time of what all have counted.
     """
+    whole = analysis.wall / number
     parts = [part for part in analysis.session.processes if count in part.counts]
     if not _are_in_turn(parts):
-        return []
-    return [(lap.time, lap.counts.get(count, 0)) for part in parts for lap in part.laps]
+        return _Measured(value=whole, counted=True)
+    laps = [(lap.time, lap.counts.get(count, 0)) for part in parts for lap in part.laps]
+    return _Measured(value=whole, laps=laps, sizes=_sizes(parts), counted=True)
 
 
 def _are_in_turn(parts: Sequence[ProcessPart]) -> bool:
@@ -279,12 +321,14 @@ def _are_in_turn(parts: Sequence[ProcessPart]) -> bool:
     return length(union(windows)) == int((windows[:, 1] - windows[:, 0]).sum())
 
 
-def _count_and_seconds(count: str, analysis: Analysis) -> list[Lap]:
+def _rate_of(count: str, whole: float, analysis: Analysis) -> _Measured:
     """Of each lap what the bridge has counted, and its time; if it tells of one thing alone."""
     feeds = [place.feed for place in analysis.fed if place.feed and place.feed.kind == "ipc"]
     if len(feeds) != 1:
-        return []
-    return [(lap.counts.get(count, 0), lap.time / 1e9) for lap in feeds[0].laps]
+        return _Measured(value=whole, counted=True)
+    [feed] = feeds
+    laps = [(lap.counts.get(count, 0), lap.time / 1e9) for lap in feed.laps]
+    return _Measured(value=whole, laps=laps, sizes=_sizes_of_feed(feed), counted=True)
 
 
 # Metrics
@@ -308,7 +352,7 @@ def _metrics(first: Analysis, second: Analysis) -> Iterator[Compared]:
 
 
 def _by_role(analysis: Analysis) -> dict[tuple[str, str, str], _Measured]:
-    """The average of each metric, in all processes of a role together and in each of their laps."""
+    """The average of each metric, of all processes of a role together and of each of their laps."""
     found: dict[tuple[str, str, str], list[tuple[ProcessPart, Metric]]] = defaultdict(list)
     for part in analysis.session.processes:
         for name, metric in part.metrics.items():
@@ -320,7 +364,8 @@ def _by_role(analysis: Analysis) -> dict[tuple[str, str, str], _Measured]:
         laps = [lap.metrics.get(name, (0, 0.0)) for part, _ in entries for lap in part.laps]
         averages[key] = _Measured(
             value=whole.total / whole.count,
-            series=[total / count for count, total in laps if count],
+            laps=[(total, count) for count, total in laps],
+            sizes=_sizes(part for part, _ in entries),
             calls=whole.count,
         )
     return averages

@@ -2,6 +2,7 @@
 
 A machine that is slow for a while makes several laps in a row slow. Such laps are worth fewer than
 there are: the longer they resemble each other, the wider is the interval of what was measured.
+Where both series go the same way, as while something warms up, they are judged lap by lap.
 """
 
 from __future__ import annotations
@@ -9,15 +10,32 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import Enum, StrEnum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DRIFT", "LEAST_LAPS", "Lap", "Verdict", "Wanted", "judge", "judge_quotients"]
+__all__ = [
+    "DRIFT",
+    "ENOUGH_LAPS",
+    "LEAST_LAPS",
+    "LEAST_PAIRS",
+    "Lap",
+    "Verdict",
+    "Wanted",
+    "judge",
+    "judge_quotients",
+]
 
 DRIFT = 0.05
 """By how much runs of the same code may differ as a whole."""
 LEAST_LAPS = 5
+ENOUGH_LAPS = 10
+"""Of so many that do not tell, it is not their number that is to blame."""
+LEAST_PAIRS = 20
+"""Of fewer differences alone, nobody knows how alike neighbours are."""
+_MANY_PAIRS = 60
+"""Of fewer it is not known well, so that they have to be worth more laps."""
 _RESAMPLES = 2000
 _CONFIDENCE = 95.0
 _WINDOW = 3
@@ -40,6 +58,7 @@ class Verdict(StrEnum):
     LOWER = "lower"
     NOISE = "within noise"
     TOO_FEW = "too few laps to tell"
+    UNSTEADY = "too unsteady to tell"
     ONCE = "measured once"
     GONE = "only in the first"
     NEW = "only in the second"
@@ -53,10 +72,20 @@ class Wanted(Enum):
     NEITHER = Verdict.LOWER, Verdict.HIGHER
 
 
+class _Difference(NamedTuple):
+    """Where it lies, and how many independent laps it is as good as measured in."""
+
+    middle: float
+    low: float
+    high: float
+    worth: float
+
+
 def judge(
     first: Sequence[float],
     second: Sequence[float],
     *,
+    pairs: Sequence[tuple[float, float]] = (),
     wanted: Wanted = Wanted.LESS,
     drift: float = DRIFT,
 ) -> tuple[float | None, tuple[float, float] | None, Verdict]:
@@ -64,83 +93,119 @@ def judge(
 
     The interval is that of resampled medians (a bootstrap), as wide as the laps are few and alike;
     it is the same each time. Series that are not all above zero get a verdict, and no ratio.
+
+    `pairs` are values of laps that belong together, one after the other. Where both series go the
+    same way, such as while something warms up, that cancels in their ratios, whose median is told.
     """
-    if min(len(first), len(second)) < LEAST_LAPS:
+    least = min(len(first), len(second))
+    if least < LEAST_LAPS:
         return None, None, Verdict.TOO_FEW
     one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
-    medians = float(np.median(one)), float(np.median(other))
+    together = np.asarray(pairs, np.float64).reshape(-1, 2)
+    before, after = float(np.median(one)), float(np.median(other))
+    limits = -drift * abs(before), drift * abs(before)
     is_positive = bool(one.min() > 0 and other.min() > 0)
     if is_positive:
-        one, other = np.log(one), np.log(other)
-    worth = _worth((one, other))
-    random = np.random.default_rng(0)
-    around = [
-        _medians(values, random) * _unsureness(len(values), laps, random)
-        for values, laps in zip((one, other), worth, strict=True)
-    ]
-    difference = float(np.median(other) - np.median(one))
-    low, high = _interval(difference + around[1] - around[0])
-    verdict = _verdict(medians, (low, high), worth, wanted, drift)
-    if verdict is Verdict.TOO_FEW or not is_positive:
-        return None, None, verdict
-    return medians[1] / medians[0], (_exponential(low), _exponential(high)), verdict
+        one, other, together = np.log(one), np.log(other), np.log(together)
+        limits = math.log1p(-drift), math.log1p(drift)
+    difference = _of_medians(one, other)
+    ratio = after / before if is_positive else None
+    verdict = _verdict(difference, limits, least, wanted)
+    if verdict is Verdict.UNSTEADY and len(together) >= LEAST_PAIRS:
+        paired = _of_medians(together[:, 1] - together[:, 0])
+        if paired.worth >= (LEAST_LAPS if len(together) >= _MANY_PAIRS else ENOUGH_LAPS):
+            difference, verdict = paired, _verdict(paired, limits, least, wanted)
+            ratio = _exponential(paired.middle) if is_positive else None
+    return _told(ratio, difference, verdict)
 
 
 def judge_quotients(
     first: Sequence[Lap],
     second: Sequence[Lap],
     *,
+    paired: bool = False,
     wanted: Wanted = Wanted.LESS,
     drift: float = DRIFT,
 ) -> tuple[float | None, tuple[float, float] | None, Verdict]:
     """The same of two quotients: of all laps together so much, divided by so many.
 
     For what is counted, such as battles, of which a lap may have one, or two, or none: medians of
-    so few would jump.
+    so few would jump. If they are `paired`, each lap of one belongs to that of the other.
     """
     both = [np.asarray(laps, np.float64).reshape(-1, 2) for laps in (first, second)]
-    if min(int(laps.all(axis=1).sum()) for laps in both) < LEAST_LAPS:
+    least = min(int(laps.all(axis=1).sum()) for laps in both)
+    if least < LEAST_LAPS:
         return None, None, Verdict.TOO_FEW
     much, many = zip(*(laps.sum(axis=0).tolist() for laps in both), strict=True)
     quotients = much[0] / many[0], much[1] / many[1]
+    ratio = quotients[1] / quotients[0]
     # By how much of a lap each differs from what its part in the quotient would be.
     one, other = (
         (laps[:, 0] - quotient * laps[:, 1]) / laps[:, 0].mean()
         for laps, quotient in zip(both, quotients, strict=True)
     )
     # What is counted hides by its own chance how alike the laps were in which that was done.
-    worth = _worth((one, other), *(tuple(laps[:, n] for laps in both) for n in (0, 1)))
-    random = np.random.default_rng(0)
-    around = [
-        _means(values, random) * _unsureness(len(values), laps, random)
-        for values, laps in zip((one, other), worth, strict=True)
-    ]
-    low, high = _interval(math.log(quotients[1] / quotients[0]) + around[1] - around[0])
-    verdict = _verdict(quotients, (low, high), worth, wanted, drift)
-    if verdict is Verdict.TOO_FEW:
-        return None, None, verdict
-    return quotients[1] / quotients[0], (_exponential(low), _exponential(high)), verdict
+    parts = [[laps[:, n] / laps[:, n].mean() for laps in both] for n in (0, 1)]
+    limits = math.log1p(-drift), math.log1p(drift)
+    difference = _of_means(math.log(ratio), (one, other), *parts)
+    verdict = _verdict(difference, limits, least, wanted)
+    if verdict is Verdict.UNSTEADY and paired and len(one) >= LEAST_PAIRS:
+        series = [(after - before,) for before, after in ((one, other), *parts)]
+        together = _of_means(math.log(ratio), *series)
+        if together.worth >= ENOUGH_LAPS:
+            difference, verdict = together, _verdict(together, limits, least, wanted)
+    return _told(ratio, difference, verdict)
 
 
 def _verdict(
-    measured: tuple[float, float],
-    interval: tuple[float, float],
-    worth: tuple[float, float],
-    wanted: Wanted,
-    drift: float,
+    difference: _Difference, limits: tuple[float, float], laps: int, wanted: Wanted
 ) -> Verdict:
-    """From the interval of a difference, and how many laps it was as good as measured in."""
-    low, high = interval
-    before, after = measured
-    if (low > 0 or high < 0) and abs(after - before) > drift * abs(before):
-        return wanted.value[low > 0]
-    return Verdict.NOISE if min(worth) >= LEAST_LAPS else Verdict.TOO_FEW
+    """It is one only if it is for sure beyond what runs of the same code may differ by."""
+    if difference.low > limits[1] or difference.high < limits[0]:
+        return wanted.value[difference.low > limits[1]]
+    if difference.worth >= LEAST_LAPS:
+        return Verdict.NOISE
+    return Verdict.TOO_FEW if laps < ENOUGH_LAPS else Verdict.UNSTEADY
 
 
-def _interval(differences: _Numbers) -> tuple[float, float]:
+def _told(
+    ratio: float | None, difference: _Difference, verdict: Verdict
+) -> tuple[float | None, tuple[float, float] | None, Verdict]:
+    if ratio is None or verdict in (Verdict.TOO_FEW, Verdict.UNSTEADY):
+        return None, None, verdict
+    return ratio, (_exponential(difference.low), _exponential(difference.high)), verdict
+
+
+def _of_medians(*series: _Numbers) -> _Difference:
+    """Of one series of differences, or between two."""
+    middles = [float(np.median(values)) for values in series]
+    worth = _worth(series)
+    random = np.random.default_rng(0)
+    around = [
+        _medians(values, random) * _unsureness(len(values), laps, random)
+        for values, laps in zip(series, worth, strict=True)
+    ]
+    return _difference(middles[-1] - sum(middles[:-1]), around, worth)
+
+
+def _of_means(
+    middle: float, series: Sequence[_Numbers], *others: Sequence[_Numbers]
+) -> _Difference:
+    """The same about a difference that is known, of laps that the others also tell about."""
+    worth = _worth(series, *others)
+    random = np.random.default_rng(0)
+    around = [
+        _means(values, random) * _unsureness(len(values), laps, random)
+        for values, laps in zip(series, worth, strict=True)
+    ]
+    return _difference(middle, around, worth)
+
+
+def _difference(middle: float, around: Sequence[_Numbers], worth: Sequence[float]) -> _Difference:
     outside = (100 - _CONFIDENCE) / 2
+    differences = middle + around[-1] - sum(around[:-1])
     low, high = np.percentile(differences, (outside, 100 - outside)).tolist()
-    return low, high
+    return _Difference(middle, low, high, min(worth))
 
 
 def _exponential(value: float) -> float:
@@ -175,14 +240,13 @@ def _unsureness(count: int, worth: float, random: np.random.Generator) -> _Numbe
 # How alike neighbours are
 
 
-def _worth(*pairs: Sequence[_Numbers]) -> tuple[float, float]:
-    """How many independent values each of two series is worth, by what resembles itself the most.
+def _worth(*found: Sequence[_Numbers]) -> list[float]:
+    """How many independent values series are worth, by what resembles itself the most.
 
     Two runs of one operation are taken to be alike in this, as each is too short to tell well.
     """
-    lasting = max(_lasting([_Resemblance(series) for series in pair]) for pair in pairs)
-    first, second = (len(series) / min(lasting, len(series)) for series in pairs[0])
-    return first, second
+    lasting = max(_lasting([_Resemblance(one) for one in series]) for series in found)
+    return [len(one) / min(lasting, len(one)) for one in found[0]]
 
 
 class _Resemblance:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import random
 from dataclasses import replace
 from typing import Any
@@ -23,16 +24,22 @@ from maple.profiling.session import Sample, Usage
 from tests.maple.profiling.stage import SECOND, FakeClock, recorded
 
 
-def run(laps: int = 10, *, noise: float = 0.02, seed: int = 0, **seconds: float) -> Analysis:
-    """So many laps of operations that take so many seconds, more or less."""
+def run(
+    laps: int = 10, *, noise: float = 0.02, seed: int = 0, warm: bool = True, **seconds: float
+) -> Analysis:
+    """So many laps of operations that take so many seconds, more or less.
+
+    What is not warm takes half as long again at first, and less of that from lap to lap.
+    """
     chance = random.Random(seed)
     clock = FakeClock(0)
     profiler = Profiler(clock=clock)
     profiler.enable(system=False)
-    for _ in range(laps):
+    for lap in range(laps):
+        cold = 1.0 if warm else 1 + math.exp(-lap / 20) / 2
         for name, each in seconds.items():
             with profiler.profile(name):
-                clock.go(each * chance.uniform(1 - noise, 1 + noise))
+                clock.go(each * cold * chance.uniform(1 - noise, 1 + noise))
         profiler.step(100)
         profiler.lap()
     return recorded(profiler)
@@ -88,6 +95,39 @@ def test_with_too_few_laps_nothing_is_concluded() -> None:
     assert found.interval is None
     # What was measured is still told.
     assert found.ratio == pytest.approx(2, rel=0.05)
+
+
+def test_what_is_slower_is_told_while_both_warm_up() -> None:
+    slower = run(160, env_step=1.59, gae=1.0, warm=False, seed=1)
+    compared = compare(run(160, env_step=1.0, gae=1.0, warm=False), slower)
+    for name, ratio in (("env_step", 1.59), ("a lap", 1.3), ("wall time of a step", 1.3)):
+        assert verdict(compared, name).verdict is Verdict.WORSE, name
+        assert verdict(compared, name).ratio == pytest.approx(ratio, rel=0.02)
+    assert verdict(compared, "gae").verdict is Verdict.NOISE
+    # Without a lap for each there is nothing in which the two go the same way.
+    compared = compare(run(120, env_step=1.0, warm=False), slower)
+    assert verdict(compared, "env_step").verdict is Verdict.UNSTEADY
+    assert verdict(compared, "env_step").interval is None
+    assert "too unsteady to tell" in render_comparison(compared)
+    assert "Warm up first" in render_comparison(compared)
+
+
+def test_what_helps_is_said_only_where_something_could_not_be_told() -> None:
+    compared = compare(run(env_step=1.0), run(env_step=1.0, seed=1))
+    assert "profiler.lap()" not in render_comparison(compared)
+    compared = compare(run(4, env_step=1.0), run(4, env_step=1.0, seed=1))
+    assert "profiler.lap()" in render_comparison(compared)
+
+
+def test_what_is_shown_of_a_session_is_the_same_beside_any_other() -> None:
+    first = watched(seed=3)
+    beside = [
+        {one.name: one.first for one in compare(first, other).rows if one.first is not None}
+        for other in (watched(seed=1), watched(4, seed=1), run(env_step=1.0))
+    ]
+    assert beside[0] == beside[1] == beside[2]
+    seconds = [lap.time / 1e9 for lap in first.session.processes[0].laps]
+    assert beside[0]["a lap"] == pytest.approx(float(np.median(seconds)) * 1e9)
 
 
 def test_what_only_one_of_them_did_is_said_and_has_no_ratio() -> None:
@@ -315,7 +355,42 @@ def test_metrics_are_in_the_text_and_in_the_csv() -> None:
     )
 
 
+# How it is written
+
+
+def written(low: float, high: float, ratio: float = 1.0) -> list[str]:
+    compared = compare(run(env_step=1.0), run(env_step=1.0))
+    [row] = compared.operations
+    row = replace(row, ratio=ratio, interval=(low, high))
+    text = render_comparison(replace(compared, operations=(row,)))
+    [line] = [line for line in text.splitlines() if line.startswith("env_step")]
+    return [cell for cell in line.split("  ") if cell][3:5]
+
+
+def test_intervals_are_short_and_on_the_side_of_their_limits() -> None:
+    assert [cell.strip() for cell in written(0.687, 5429657.183, 16.23)] == [
+        "16.2",
+        "0.687 to >1000",
+    ]
+    assert written(0.0000001, 0.65)[1].strip() == "<0.001 to 0.650"
+    assert written(1.00001, 1.05004)[1].strip() == "1.00001 to 1.05004"
+    assert written(0.9499, 0.99996)[1].strip() == "0.9499 to 0.99996"
+    assert written(0.95, 1.05)[1].strip() == "0.950 to 1.050"
+
+
 # What else differs
+
+
+def test_commands_are_told_if_they_differ() -> None:
+    first, second = (
+        analyse(msgspec.structs.replace(run(env_step=1.0).session, command=command))
+        for command in ("train.py", "train.py --turbo")
+    )
+    assert render_comparison(compare(first, second)).splitlines()[2:4] == [
+        "first:  $ train.py",
+        "second: $ train.py --turbo",
+    ]
+    assert "$" not in render_comparison(compare(first, first))
 
 
 def with_settings(**settings: Any) -> Analysis:

@@ -10,7 +10,8 @@ from typing import Any
 from bridge.throughput.quantities import MISSING, duration, number, percent, size
 
 from ..comparison import Compared, Comparison
-from ..noise import DRIFT, Verdict
+from ..noise import DRIFT, ENOUGH_LAPS, LEAST_LAPS, LEAST_PAIRS, Verdict
+from ..session import Session
 from .grid import columns, heading
 
 __all__ = ["render_comparison", "render_csv"]
@@ -26,13 +27,26 @@ _LONGEST = 60
 _BUSY = 0.1
 """From such a share on, what others take of the machine is told."""
 
+_LARGEST = 1000
+_SMALLEST = 0.001
+_LIMITS = (1 - DRIFT, 1.0, 1 + DRIFT)
+_MOST_DIGITS = 6
+
 _HOW_IT_IS_JUDGED = f"""\
-Better or worse: the interval does not hold 1, and the difference is above the {DRIFT:.0%} by which
-runs of the same code may differ. It is resampled from laps, or for CPU and memory from looks at
-them, and the wider the more neighbours resemble each other. Where there are enough, what is shown
-are their medians, or all laps together for episodes, steps, decisions and battles. Of CPU and of
-metrics nobody knows what is better: they are higher or lower, metrics also by less than that. Of
-many rows, some may look different by chance."""
+Shown are medians of laps, or of looks at CPU and memory; all laps together for episodes, steps,
+decisions and battles; averages of the run where there are none. Better or worse: the whole interval
+is outside of {1 - DRIFT:.2f} to {1 + DRIFT:.2f}, as runs of the same code may differ by \
+{DRIFT:.0%}. It is resampled
+from laps, and the wider the more neighbours resemble each other. Where that tells nothing, as while
+both runs warm up, {LEAST_PAIRS} laps or more that were set by hand are compared one by one, if both
+runs have as many: then the ratio is the median of theirs, or that of all together. Of CPU and of
+metrics nobody knows what is better: they are higher or lower, metrics if the interval leaves out 1.
+Of many rows, some may look different by chance."""
+
+_WHAT_HELPS = f"""\
+Too few or too unsteady: set laps with profiler.lap(), {LEAST_LAPS} at least, \
+{ENOUGH_LAPS} and more are better, and as
+many in both runs. Warm up first, as with env.warmed(), and let no other programs run meanwhile."""
 
 
 def render_comparison(comparison: Comparison) -> str:
@@ -41,21 +55,25 @@ def render_comparison(comparison: Comparison) -> str:
     lines = [
         f"first:  {first.name}, {duration(comparison.first.wall)}, began {first.began}",
         f"second: {second.name}, {duration(comparison.second.wall)}, began {second.began}",
+        *_commands(first, second),
         *_busy_machines(comparison),
         *_differences(comparison),
         *heading("OVERALL"),
         *columns(head, [_row(one) for one in comparison.overall]),
     ]
     for place in dict.fromkeys(one.place for one in comparison.operations):
-        rows = [one for one in comparison.operations if one.place == place]
+        rows = [_row(one) for one in comparison.operations if one.place == place]
         lines += heading(f"TIME OF A CALL: {place}")
-        lines += columns(("operation", *head[1:]), [_row(one) for one in rows])
+        lines += columns(("operation", *head[1:]), rows)
     if comparison.metrics:
         lines += heading("METRICS")
         several = len({one.place for one in comparison.metrics}) > 1
-        averages = [(_metric(one, several), *_row(one)[1:]) for one in comparison.metrics]
-        lines += columns(("average", *head[1:]), averages)
-    lines += ["", _HOW_IT_IS_JUDGED, f"Operations: {_counted(comparison.operations)}."]
+        rows = [(_metric(one, several), *_row(one)[1:]) for one in comparison.metrics]
+        lines += columns(("metric", *head[1:]), rows)
+    lines += ["", _HOW_IT_IS_JUDGED]
+    if any(one.verdict in (Verdict.TOO_FEW, Verdict.UNSTEADY) for one in comparison.rows):
+        lines.append(_WHAT_HELPS)
+    lines.append(f"Operations: {_counted(comparison.operations)}.")
     return "\n".join(lines) + "\n"
 
 
@@ -74,6 +92,12 @@ def render_csv(comparison: Comparison) -> str:
             )
         )
     return text.getvalue()
+
+
+def _commands(first: Session, second: Session) -> Iterator[str]:
+    if first.command != second.command:
+        yield f"first:  $ {' '.join(first.command.split())}"
+        yield f"second: $ {' '.join(second.command.split())}"
 
 
 def _differences(comparison: Comparison) -> Iterator[str]:
@@ -126,15 +150,31 @@ def _busy_machines(comparison: Comparison) -> Iterator[str]:
 
 def _row(one: Compared) -> tuple[str, ...]:
     write = _WRITERS.get(one.unit, number)
-    interval = MISSING if one.interval is None else "{:.3f} to {:.3f}".format(*one.interval)
+    interval = MISSING if one.interval is None else " to ".join(map(_times, one.interval))
     return (
         "  " * one.depth + one.name,
         write(one.first),
         write(one.second),
-        MISSING if one.ratio is None else f"{one.ratio:.3f}",
+        MISSING if one.ratio is None else _times(one.ratio),
         interval,
         one.verdict.value,
     )
+
+
+def _times(ratio: float) -> str:
+    """Three digits or more: as many as it takes to tell on which side of each limit it lies."""
+    if ratio >= _LARGEST:
+        return f">{_LARGEST}"
+    if ratio < _SMALLEST:
+        return f"<{_SMALLEST}"
+    digits = 3 if ratio < 10 else 1 if ratio < 100 else 0
+    while _sides(round(ratio, digits)) != _sides(ratio) and digits < _MOST_DIGITS:
+        digits += 1
+    return f"{ratio:.{digits}f}"
+
+
+def _sides(ratio: float) -> list[int]:
+    return [(ratio > limit) - (ratio < limit) for limit in _LIMITS]
 
 
 def _metric(one: Compared, several: bool) -> str:
