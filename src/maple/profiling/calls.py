@@ -102,7 +102,7 @@ class Recorder:
 class Call:
     """One execution of an operation, from the beginning of a `with` to its end."""
 
-    __slots__ = ("_recorder", "above", "before", "end", "node", "operation", "start")
+    __slots__ = ("above", "before", "end", "node", "operation", "recorder", "start")
 
     start: int
     end: int
@@ -114,11 +114,9 @@ class Call:
     above: Call | None
     """Its parent, once it was given a place."""
 
-    def __init__(self, recorder: Recorder, operation: str) -> None:
-        self._recorder = recorder
-        self.operation = operation
-        self.end = -1
-        self.node = None
+    # There is no __init__: to call one takes longer than all that it would do.
+    recorder: Recorder
+    operation: str
 
     def __repr__(self) -> str:
         state = "ended" if self.end > 0 else "under way" if self.end == 0 else "not begun"
@@ -127,7 +125,7 @@ class Call:
     def __enter__(self) -> Self:
         if self.end >= 0:
             raise RuntimeError(f"this call of {self.operation!r} was begun before: make another")
-        recorder = self._recorder
+        recorder = self.recorder
         lane = recorder.own.lane
         if len(lane) >= lane.limit:
             recorder.when_full(lane)
@@ -143,7 +141,7 @@ class Call:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        recorder = self._recorder
+        recorder = self.recorder
         # Once it has an end, another thread may put it aside, and takes this from it.
         before = self.before
         self.end = recorder.clock()
@@ -193,14 +191,17 @@ class MeasuredCall(Call):
     __slots__ = ("_gauges", "_levels", "growth")
 
     def __init__(self, recorder: Recorder, operation: str, gauges: Mapping[str, Gauge]) -> None:
-        super().__init__(recorder, operation)
+        self.recorder = recorder
+        self.operation = operation
+        self.end = -1
+        self.node = None
         self._gauges = gauges
         self._levels: dict[str, Level] = {}
         self.growth: dict[str, int] = {}
         """By gauge, how far it rose above where it stood, in bytes, at the most that was seen."""
 
     def __enter__(self) -> Self:
-        self._levels = read_gauges(self._gauges, self._recorder.failed)
+        self._levels = read_gauges(self._gauges, self.recorder.failed)
         return super().__enter__()
 
     def __exit__(
@@ -211,11 +212,11 @@ class MeasuredCall(Call):
     ) -> None:
         super().__exit__(kind, error, trace)
         self.look()
-        self._recorder.own.lane.measured.append(self)
+        self.recorder.own.lane.measured.append(self)
 
     def look(self) -> None:
         """Notes how far the gauges have risen. If one was never higher, that was just now."""
-        levels = read_gauges(self._gauges, self._recorder.failed)
+        levels = read_gauges(self._gauges, self.recorder.failed)
         for name in levels.keys() & self._levels.keys():
             level, before = levels[name], self._levels[name]
             peak = level.highest if level.highest > before.highest else level.now

@@ -104,7 +104,12 @@ class Profiler:
             return NOTHING
         if track_memory:
             return MeasuredCall(self._recorder, name, self._gauges)
-        return Call(self._recorder, name)
+        call = Call()
+        call.recorder = self._recorder
+        call.operation = name
+        call.end = -1
+        call.node = None
+        return call
 
     def profile_function(
         self, name: str | None = None, *, track_memory: bool = False

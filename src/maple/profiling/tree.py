@@ -443,14 +443,17 @@ class Tree:
         count = len(lane.rows)
         rows = np.fromiter(lane.rows, np.int64, count).reshape(-1, _COLUMNS)
         del lane.rows[:count]
-        # A thread may say only now that a call had ended before all was forgotten.
-        rows = rows[rows[:, _END] >= self._began]
+        if count and rows[:, _END].min() < self._began:
+            # A thread says only now that a call had ended before all was forgotten.
+            rows = rows[rows[:, _END] >= self._began]
         under_way = [
             (call.node.number, _family(call), call.start, _NEVER)
             for call in lane[:]
             if call.node is not None
         ]
-        return np.concatenate((rows, np.array(under_way, np.int64).reshape(-1, _COLUMNS)))
+        if not under_way:
+            return rows
+        return np.concatenate((rows, np.array(under_way, np.int64)))
 
     def _take_moves(self, columns: Times) -> Times:
         """Adds the rows of calls where they were before, and since when they are where they are."""

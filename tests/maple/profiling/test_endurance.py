@@ -191,7 +191,7 @@ def test_adding_up_in_the_middle_of_an_end_takes_nothing_from_it(
     assert isinstance(call, Call)
     with call:
         clock.go(1)
-        call._recorder = Folding(profiler)  # type: ignore[assignment]
+        call.recorder = Folding(profiler)  # type: ignore[assignment]
     with profiler.profile("after"):
         clock.go(1)
     assert set(operations(profiler)) == {"env_step", "after"}
@@ -476,7 +476,7 @@ async def test_tasks_that_start_their_successors_do_not_keep_all_before_them() -
         await tasks.pop()
     assert operations(profiler)["battle"].calls == 2001
     alive = [one for one in gc.get_objects() if type(one) is Call]
-    assert sum(call._recorder is profiler._recorder for call in alive) <= 2
+    assert sum(call.recorder is profiler._recorder for call in alive) <= 2
 
 
 def test_chains_of_threads_are_followed_to_their_end(profiler: Profiler, clock: FakeClock) -> None:

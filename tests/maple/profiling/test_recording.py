@@ -173,7 +173,7 @@ def test_calls_that_were_put_aside_are_not_kept(profiler: Profiler) -> None:
 
 def _calls_of(profiler: Profiler) -> list[Call]:
     found = [one for one in gc.get_objects() if type(one) is Call]
-    return [call for call in found if call._recorder is profiler._recorder]
+    return [call for call in found if call.recorder is profiler._recorder]
 
 
 def test_hundreds_of_calls_under_way_at_once_do_not_slow_each_other_down(
