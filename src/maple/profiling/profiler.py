@@ -98,7 +98,7 @@ class Profiler:
         """Times a `with` block as a call of the operation.
 
         With `track_memory` it also notes how far memory rose above where it stood: of this process
-        and, where torch has one, of its GPU. That takes some 30 µs.
+        and, where torch has one, of its GPU. That takes some 50 µs.
         """
         if not self.enabled:
             return NOTHING
