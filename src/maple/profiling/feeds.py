@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 import structlog
@@ -20,6 +20,8 @@ from .session import Distribution, Feed, FeedOperation, NodeWork
 __all__ = ["QUEUE_PARTS", "Source", "Tells", "is_queue", "join_feeds"]
 
 log = structlog.get_logger("maple.profiling")
+
+Answer = TypeVar("Answer")
 
 _COUNTED = (
     "battles_opened",
@@ -92,23 +94,23 @@ class Source:
         """Takes note of where things stand; of all trips, or of their sums alone."""
         if self._is_paused:
             return
-        after = self._ask(self._look_at_trips if trips else None)
+        after = self._ask(self._stats_and_trips if trips else _stats)
         if after is not None:
             self._after, self._until = after, self._clock()
             self._rooms = max(self._rooms, _rooms(after))
 
-    def _look_at_trips(self, tells: Tells) -> None:
+    def _stats_and_trips(self, tells: Tells) -> dict[str, Any]:
+        stats = tells.stats()
         if self._keep and isinstance(tells, _KeepsTrips):
             self._trips = tells.latest_trips()
+        return stats
 
-    def _ask(self, further: Callable[[Tells], None] | None = None) -> dict[str, Any] | None:
-        """Where things stand, and what else there is to ask for; None if it tells nothing more."""
+    def _ask(self, question: Callable[[Tells], Answer]) -> Answer | None:
+        """What it answers; None if it tells nothing more, and then it is left alone."""
         if self._tells is None:
             return None
         try:
-            stats = self._tells.stats()
-            if further is not None:
-                further(self._tells)
+            return question(self._tells)
         except Exception as error:  # noqa: BLE001 - it must not take all else that was recorded along
             log.warning(
                 "what the profiler watches says no more: close the source before it is closed",
@@ -117,7 +119,6 @@ class Source:
             )
             self._end()
             return None
-        return stats
 
     def lap(self) -> None:
         """Ends a lap, when everything else does."""
@@ -132,7 +133,7 @@ class Source:
 
     def resume(self) -> None:
         """Counts from here on, beside what has counted before."""
-        stats = self._ask() if self._is_paused else None
+        stats = self._ask(_stats) if self._is_paused else None
         if stats is not None:
             self._past = self._without_laps()
             self._laps.pause(*self._since_pause())
@@ -339,6 +340,10 @@ def _sum(distribution: Distribution) -> tuple[int, int]:
 def _counts_of_trips(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, int]:
     counts = _difference(before["counters"], after["counters"], _COUNTED)
     return counts | _difference(before["traffic"], after["traffic"], _TRAFFIC)
+
+
+def _stats(tells: Tells) -> dict[str, Any]:
+    return tells.stats()
 
 
 def _keep_no_trips(tells: Tells) -> None:

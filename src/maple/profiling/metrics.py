@@ -20,9 +20,6 @@ class Values:
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
-        self.clear()
-
-    def clear(self) -> None:
         self._counts: Counter[float] = Counter()
         self._total = 0.0
         self._lowest, self._highest = math.inf, -math.inf
