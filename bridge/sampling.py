@@ -113,7 +113,7 @@ class Sampler:
         *,
         second_mask: SecondMask | None = None,
         greedy: bool = False,
-        row_multiple: int = 8,
+        row_multiple: int = 16,
     ) -> None:
         self.policy = policy
         self._second_mask = second_mask

@@ -310,7 +310,7 @@ async def test_a_sampler_gives_a_row_the_same_in_any_batch(inline: bool) -> None
             np.testing.assert_allclose(values, expected[2], rtol=1e-5, atol=1e-5)
             together = await queue.submit_many((observations, mask, keys))
             assert together[0].tolist() == expected[0].tolist()
-    assert min(network.batches) == 8
+    assert min(network.batches) == 16
 
 
 def network_logits(network: Network, observations: Array) -> torch.Tensor:
@@ -370,7 +370,7 @@ async def test_rows_that_cannot_be_sampled_are_told_why_and_the_queue_lives() ->
         assert action == sample(logits[:1], mask[:1], keys[:1])[0]
 
 
-@pytest.mark.parametrize("count", [3, 9])
+@pytest.mark.parametrize("count", [3, 17])
 @pytest.mark.parametrize("part", [0, 1], ids=["logits", "values"])
 def test_too_few_or_too_many_rows_of_a_policy_are_an_error(count: int, part: int) -> None:
     logits, mask, keys = rows(4)
@@ -380,7 +380,7 @@ def test_too_few_or_too_many_rows_of_a_policy_are_an_error(count: int, part: int
         sizes[part] = count
         return np.resize(batch, (sizes[0], ACTIONS)), np.zeros(sizes[1])
 
-    with pytest.raises(ValueError, match=f"the policy returned {count} rows for 8"):
+    with pytest.raises(ValueError, match=f"the policy returned {count} rows for 16"):
         Sampler(policy)(logits, mask, keys)
 
 
