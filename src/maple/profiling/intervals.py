@@ -12,8 +12,8 @@ __all__ = [
     "join_nearest",
     "length",
     "most_at_once",
-    "simplify",
     "union",
+    "union_of",
 ]
 
 Times = npt.NDArray[np.int64]
@@ -42,32 +42,33 @@ def added_lengths(groups: Times, lows: Times, highs: Times) -> Times:
 
 def union(intervals: Intervals) -> Intervals:
     """The same moments in as few intervals as possible, in their order."""
-    if not len(intervals):
-        return intervals.reshape(0, 2)
-    lows, highs = np.ascontiguousarray(intervals.T)
+    lows, highs = np.ascontiguousarray(intervals.reshape(-1, 2).T)
+    return union_of(lows, highs)
+
+
+def union_of(lows: Times, highs: Times, most: int | None = None) -> Intervals:
+    """The union of intervals in two columns; if it has too many, the smallest gaps are closed."""
+    if not lows.size:
+        return np.empty((0, 2), np.int64)
     if (lows[1:] < lows[:-1]).any():
         order = np.argsort(lows, kind="stable")
         lows, highs = lows[order], highs[order]
     reached = np.maximum.accumulate(highs)
-    begins = np.concatenate(([True], lows[1:] > reached[:-1]))
-    ends = np.concatenate((begins[1:], [True]))
-    return np.stack((lows[begins], reached[ends]), axis=1)
+    gaps = lows[1:] - reached[:-1]
+    if most is None or lows.size <= most:
+        kept = np.flatnonzero(gaps > 0)
+    else:
+        kept = np.sort(_largest(gaps, most - 1))
+        kept = kept[gaps[kept] > 0]
+    parts = np.empty((len(kept) + 1, 2), np.int64)
+    parts[0, 0], parts[-1, 1] = lows[0], reached[-1]
+    parts[1:, 0], parts[:-1, 1] = lows[kept + 1], reached[kept]
+    return parts
 
 
 def length(intervals: Intervals) -> int:
     """How long intervals are together that do not overlap."""
     return int((intervals[:, 1] - intervals[:, 0]).sum())
-
-
-def simplify(intervals: Intervals, most: int) -> Intervals:
-    """As many intervals as that at the most, by closing the smallest gaps of a union."""
-    if len(intervals) <= most:
-        return intervals
-    gaps = intervals[1:, 0] - intervals[:-1, 1]
-    kept = np.sort(np.argpartition(gaps, len(gaps) - (most - 1))[len(gaps) - (most - 1) :])
-    lows = np.concatenate((intervals[:1, 0], intervals[kept + 1, 0]))
-    highs = np.concatenate((intervals[kept, 1], intervals[-1:, 1]))
-    return np.stack((lows, highs), axis=1)
 
 
 def join_nearest(intervals: Intervals, most: int) -> Intervals:
@@ -77,11 +78,15 @@ def join_nearest(intervals: Intervals, most: int) -> Intervals:
     """
     if len(intervals) <= most:
         return intervals
-    gaps = intervals[1:, 0] - intervals[:-1, 1]
-    kept = np.sort(np.argpartition(gaps, len(gaps) - (most - 1))[len(gaps) - (most - 1) :])
+    kept = np.sort(_largest(intervals[1:, 0] - intervals[:-1, 1], most - 1))
     firsts = np.concatenate(([0], kept + 1))
     lengths = np.add.reduceat(intervals[:, 1] - intervals[:, 0], firsts)
     return np.stack((intervals[firsts, 0], intervals[firsts, 0] + lengths), axis=1)
+
+
+def _largest(numbers: Times, count: int) -> npt.NDArray[np.intp]:
+    """Where the largest of them stand, so many, in no order."""
+    return np.argpartition(numbers, numbers.size - count)[numbers.size - count :]
 
 
 def most_at_once(lows: Times, highs: Times) -> int:

@@ -94,7 +94,7 @@ class Profiler:
 
     # Recording
 
-    def profile(self, name: str, *, track_memory: bool = False) -> Call | NoCall:
+    def profile(self, name: str, track_memory: bool = False) -> Call | NoCall:
         """Times a `with` block as a call of the operation.
 
         With `track_memory` it also notes how far memory rose above where it stood: of this process

@@ -22,7 +22,7 @@ import numpy as np
 from bridge.histogram import Histogram
 
 from .calls import Call, Lane
-from .intervals import Intervals, Times, added_lengths, most_at_once, simplify, union
+from .intervals import Intervals, Times, added_lengths, most_at_once, union_of
 
 __all__ = ["TOO_MANY", "Capacity", "Ended", "Growth", "Node", "Track", "Tree"]
 
@@ -31,8 +31,8 @@ TOO_MANY = "(too many)"
 
 _COLUMNS = 4
 _NODE, _FAMILY, _START, _END = range(_COLUMNS)  # of a row, as calls are put aside
-_SINCE = _COLUMNS  # since when it is there
 _FLUSH = 65_536
+_FLUSH_OF_A_NODE = 2048
 _WINDOW = 20  # calls that would fill the memory that a window takes beside its calls
 _INTERVALS_KEPT = 512
 _MOST_NODES = 1000
@@ -45,7 +45,7 @@ _MISSING = contextvars.Token.MISSING
 _NO_FAMILY = 0
 _INSIDE = -1  # the family of a call in another of its own node, which adds no time to that
 _FORGOTTEN = -1  # the number of a node that is in no tree any more
-_NO_ROWS = np.empty((0, _COLUMNS), np.int64)
+_NO_CALLS = np.empty((_COLUMNS, 0), np.int64)
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -168,6 +168,33 @@ class Move(NamedTuple):
     until: int
 
 
+class Levels(NamedTuple):
+    """Calls by the number of their level, and of each level in the order in which they came."""
+
+    numbers: Times
+    lows: Times
+    highs: Times
+    overlap: bool
+    """Whether two of the same level were ever under way at once."""
+
+    def between(self, low: int, high: int) -> Levels:
+        """What of them was from one moment to another."""
+        inside = (self.lows < high) & (self.highs > low)
+        lows, highs = np.maximum(self.lows[inside], low), np.minimum(self.highs[inside], high)
+        return Levels(self.numbers[inside], lows, highs, self.overlap)
+
+    def peaks(self) -> dict[int, int]:
+        """How many were under way at once at the most, by level."""
+        peaks = dict.fromkeys(np.flatnonzero(np.bincount(self.numbers)).tolist(), 1)
+        if self.overlap:
+            lengths = added_lengths(self.numbers, self.lows, self.highs)
+            beside = self.numbers[lengths < self.highs - self.lows]
+            for level in np.unique(beside).tolist():
+                own = self.numbers == level
+                peaks[level] = most_at_once(self.lows[own], self.highs[own])
+        return peaks
+
+
 class Ended(NamedTuple):
     """Calls that have ended: the name of their track, the numbers of their nodes, and when."""
 
@@ -265,33 +292,40 @@ class Tree:
         kept: list[Call] = []
         count = len(lane)
         waiting = 0
+        above: Track | Node | None
+        outermost = track.children
         for call in lane[:count]:
-            node = call.node
-            if node is None:
-                parent: Call | None = None
-                above: Track | Node = track
+            node, end = call.node, call.end
+            if node is not None:
+                parent = call.above
+                is_outlived = parent is not None and (
+                    0 < parent.end < (end or _NEVER) or (moves and parent in moves)
+                )
+            else:
                 around = call.before.old_value  # type: ignore[union-attr]
-                if around is not _MISSING:
-                    parent, place = around, around.node
-                    if place is None or 0 < around.end < call.start or (moves and around in moves):
-                        parent, place = self._look_for_parent(call, track, force=force)
-                        if place is None:
+                if around is _MISSING:
+                    parent, above, children, is_outlived = None, track, outermost, False
+                else:
+                    parent, above = around, around.node
+                    is_outlived = (
+                        above is None
+                        or 0 < around.end < (end or _NEVER)
+                        or (moves and around in moves)
+                    )
+                    if is_outlived:
+                        parent, above = self._look_for_parent(call, track, force=force)
+                        if above is None:
                             waiting += 1
                             kept.append(call)
                             continue
-                    above = place
+                    children = above.children
                 try:
-                    node = above.children[call.operation]
+                    node = children[call.operation]
                 except KeyError:
                     node = self._grow(call.operation, above)
                 call.above = parent
                 call.node = node
-            else:
-                parent = call.above
-            end = call.end
-            if parent is not None and (
-                0 < parent.end < (end or _NEVER) or (moves and parent in moves)
-            ):
+            if is_outlived:
                 node, parent = self._follow(call, track)
             if end:
                 if parent is None:
@@ -376,40 +410,35 @@ class Tree:
         """Adds what happened from `since` until then, and returns the calls that have ended."""
         since, self.since = self.since, until
         taken = [self._take(lane) for lane in lanes]
-        columns = np.concatenate((_NO_ROWS, *taken)).T[(*range(_COLUMNS), _START),]
+        ended = [self._ended(lane, columns) for lane, columns in zip(lanes, taken, strict=True)]
+        nodes, families, sinces, ends = _joined(taken or [_NO_CALLS])
         if self._moves:
-            columns = self._take_moves(columns)
-        inside = columns[_FAMILY] == _INSIDE
+            nodes, families, sinces, ends = self._take_moves(nodes, families, sinces, ends)
+        inside = families == _INSIDE
         if inside.any():
-            columns[_SINCE, inside] = columns[_END, inside]
-        if (np.diff(columns[_SINCE]) < 0).any():
+            sinces = np.where(inside, ends, sinces)
+        if (sinces[1:] < sinces[:-1]).any():
             # From here on all is in the order in which calls came.
-            columns = columns[:, np.argsort(columns[_SINCE], kind="stable")]
-        nodes, families, starts, ends, sinces = columns
-        has_ended = (ends <= until) & (starts < _NEVER)
-        lows = np.clip(sinces, since, until)
+            order = np.argsort(sinces, kind="stable")
+            nodes, families, sinces, ends = (
+                column[order] for column in (nodes, families, sinces, ends)
+            )
+        lows = np.minimum(np.maximum(sinces, since), until)
         highs = np.maximum(np.minimum(ends, until), lows)
-        if len(nodes):
+        levels = self._by_level(nodes, lows, highs)
+        if levels.overlap:
             self._add_times(nodes, lows, highs)
             self._explain(nodes, families, lows, highs)
-            self._end(nodes[has_ended], (ends - starts)[has_ended])
-        self._divide(
-            nodes, lows, highs, since, Counter(lane.thread for lane in lanes if lane.is_alive)
-        )
-        for lane, rows in zip(lanes, taken, strict=True):
-            # What has ended since `until` is for the next window.
-            late = rows[(rows[:, _END] > until) & (rows[:, _END] < _NEVER)]
-            lane.rows += late.ravel().tolist()
+        else:
+            self._add_one_by_one(nodes, lows, highs)
+        self._end(ended)
+        self._divide(levels, since, Counter(lane.thread for lane in lanes if lane.is_alive))
+        if len(nodes):
+            self._intervals.append((nodes, lows, highs))
         self._put_aside += len(nodes) + _WINDOW
-        if self._put_aside >= _FLUSH:
+        if self._put_aside >= min(_FLUSH, _FLUSH_OF_A_NODE * len(self.nodes)):
             self.flush()
-        return [
-            Ended(
-                self._track(lane.thread).thread,
-                *rows[rows[:, _END] <= until][:, (_NODE, _START, _END)].T,
-            )
-            for lane, rows in zip(lanes, taken, strict=True)
-        ]
+        return ended
 
     def note_growths(self, lane: Lane) -> None:
         """Adds what was said of memory by calls that were added up."""
@@ -432,47 +461,74 @@ class Tree:
             self.nodes[number].histogram.record(durations)
         for number, bounds in _by_node(self._intervals):
             node = self.nodes[number]
-            new = np.concatenate((node.intervals, np.stack(bounds, axis=1)))
-            node.intervals = simplify(union(new), _INTERVALS_KEPT)
+            lows, highs = map(np.concatenate, zip(node.intervals.T, bounds, strict=True))
+            node.intervals = union_of(lows, highs, _INTERVALS_KEPT)
         self._durations.clear()
         self._intervals.clear()
         self._put_aside = 0
 
     def _take(self, lane: Lane) -> Times:
-        """The rows of a lane, and those of calls under way, which end never."""
+        """The calls of a lane, by the column; those that are under way end never."""
         count = len(lane.rows)
         rows = np.fromiter(lane.rows, np.int64, count).reshape(-1, _COLUMNS)
         del lane.rows[:count]
-        if count and rows[:, _END].min() < self._began:
-            # A thread says only now that a call had ended before all was forgotten.
-            rows = rows[rows[:, _END] >= self._began]
         under_way = [
             (call.node.number, _family(call), call.start, _NEVER)
             for call in lane[:]
             if call.node is not None
         ]
-        if not under_way:
-            return rows
-        return np.concatenate((rows, np.array(under_way, np.int64)))
+        if under_way:
+            rows = np.concatenate((rows, np.array(under_way, np.int64)))
+        columns = np.ascontiguousarray(rows.T)
+        if count and columns[_END].min() < self._began:
+            # A thread says only now that a call had ended before all was forgotten.
+            columns = columns[:, columns[_END] >= self._began]
+        return columns
 
-    def _take_moves(self, columns: Times) -> Times:
+    def _ended(self, lane: Lane, columns: Times) -> Ended:
+        """The calls of a lane that have ended. Those that did since are for the next window."""
+        is_late = columns[_END] > self.since
+        if is_late.any():
+            late = columns[:, is_late & (columns[_END] < _NEVER)]
+            lane.rows += late.T.ravel().tolist()
+            columns = columns[:, ~is_late]
+        return Ended(self._track(lane.thread).thread, *columns[[_NODE, _START, _END]])
+
+    def _take_moves(self, *columns: Times) -> Times:
         """Adds the rows of calls where they were before, and since when they are where they are."""
         since = {}
         before = []
         for call, moves in self._moves.items():
             assert call.node is not None
             since[call.node.number, _family(call), call.start] = moves[-1].until
-            # Not when it began, as this is not the call that ended.
-            before += [(m.node.number, m.family, _NEVER, m.until, m.since) for m in moves]
+            before += [(m.node.number, m.family, m.since, m.until) for m in moves]
+        joined = np.stack(columns)
         starts = [start for _, _, start in since]
-        for position in np.flatnonzero(np.isin(columns[_START], starts)).tolist():
-            node, family, start, _, _ = columns[:, position].tolist()
-            columns[_SINCE, position] = since.get((node, family, start), start)
+        for position in np.flatnonzero(np.isin(joined[_START], starts)).tolist():
+            node, family, start, _ = joined[:, position].tolist()
+            joined[_START, position] = since.get((node, family, start), start)
         # Those that come after the end of the window matter to the next one too.
         self._moves = {
             call: moves for call, moves in self._moves.items() if moves[-1].until > self.since
         }
-        return np.concatenate((np.array(before, np.int64).T, columns), axis=1)
+        return np.concatenate((np.array(before, np.int64).T, joined), axis=1)
+
+    def _by_level(self, nodes: Times, lows: Times, highs: Times) -> Levels:
+        """The calls of each level together, in the order in which they came."""
+        levels = np.array([node.level for node in self.nodes], np.int64)[nodes]
+        order = _grouped(levels)
+        levels, lows, highs = levels[order], lows[order], highs[order]
+        overlaps = (lows[1:] < highs[:-1]) & (levels[1:] == levels[:-1])
+        return Levels(levels, lows, highs, bool(overlaps.any()))
+
+    def _add_one_by_one(self, nodes: Times, lows: Times, highs: Times) -> None:
+        """Adds the times of calls of which no two of the same level were under way at once."""
+        for node, time in zip(self.nodes, _sums(nodes, highs - lows), strict=False):
+            node.busy += time
+            node.own += time
+            node.covered += time
+            if node.parent is not None:
+                node.parent.own -= time
 
     def _add_times(self, nodes: Times, lows: Times, highs: Times) -> None:
         order = _grouped(nodes)
@@ -483,7 +539,6 @@ class Tree:
             node.busy += time
             node.own += time
             node.covered += cover
-        self._intervals.append((numbers, lows, highs))
 
     def _explain(self, nodes: Times, families: Times, lows: Times, highs: Times) -> None:
         """Takes from what calls did by themselves the time when children were under way."""
@@ -505,9 +560,7 @@ class Tree:
         for node, time in zip(self.nodes, _sums(parents[order], added), strict=False):
             node.own -= time
 
-    def _divide(
-        self, nodes: Times, lows: Times, highs: Times, since: int, threads: Mapping[str, int]
-    ) -> None:
+    def _divide(self, levels: Levels, since: int, threads: Mapping[str, int]) -> None:
         """Notes how many calls there were at once, stretch by stretch if the window is long."""
         until = self.since
         parts = min(_MOST_STRETCHES, max(1, (until - since) // _STRETCH))
@@ -515,27 +568,15 @@ class Tree:
         for low, high in itertools.pairwise(bounds):
             for thread, count in threads.items():
                 self._track(thread).capacity.note_threads(count)
-            inside = (lows < high) & (highs > low) if parts > 1 else slice(None)
-            if len(nodes[inside]):
-                here, there = np.maximum(lows[inside], low), np.minimum(highs[inside], high)
-                self._note_peaks(nodes[inside], here, there)
+            self._note_peaks(levels if parts == 1 else levels.between(low, high))
             if high - self._stretch >= _STRETCH:
                 self._end_stretch(high)
 
-    def _note_peaks(self, nodes: Times, lows: Times, highs: Times) -> None:
-        levels = np.array([node.level for node in self.nodes])[nodes]
-        order = _grouped(levels)
-        grouped, lows, highs = levels[order], lows[order], highs[order]
-        is_beside = added_lengths(grouped, lows, highs) < highs - lows
-        present, beside = np.bincount(grouped), np.bincount(grouped[is_beside])
+    def _note_peaks(self, levels: Levels) -> None:
+        peaks = levels.peaks()
         for (thread, depth), level in self._levels.items():
-            if level >= len(present) or not present[level]:
-                continue
-            peak = 1
-            if level < len(beside) and beside[level]:
-                own = grouped == level
-                peak = most_at_once(lows[own], highs[own])
-            self.tracks[thread].capacity.note(depth, peak)
+            if level in peaks:
+                self.tracks[thread].capacity.note(depth, peaks[level])
 
     def _end_stretch(self, until: int) -> None:
         length = until - self._stretch
@@ -543,12 +584,19 @@ class Tree:
             track.capacity.end_stretch(length)
         self._stretch, self._stretches = until, self._stretches + length
 
-    def _end(self, nodes: Times, durations: Times) -> None:
+    def _end(self, ended: Sequence[Ended]) -> None:
+        nodes = _joined([_NO_CALLS[_NODE], *(part.nodes for part in ended)])
+        durations = _joined([_NO_CALLS[_END], *(part.ends - part.starts for part in ended)])
         counts = np.bincount(nodes).tolist()
         for node, count, time in zip(self.nodes, counts, _sums(nodes, durations), strict=False):
             node.calls += count
             node.ended += time
         self._durations.append((nodes, durations))
+
+
+def _joined(parts: Sequence[Times]) -> Times:
+    """Columns one after the other, or several of them at once."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
 
 
 def _family(call: Call) -> int:
@@ -570,7 +618,7 @@ def _as_text(operation: object) -> str:
 def _grouped(groups: Times) -> Times:
     """An order in which groups stand together, each as it stands."""
     # Numbers of sixteen bits are sorted by their digits, in a tenth of the time.
-    small = groups.astype(np.uint16) if groups.max() < 1 << 16 else groups
+    small = groups.astype(np.uint16) if groups.max(initial=0) < 1 << 16 else groups
     return np.argsort(small, kind="stable")
 
 

@@ -625,6 +625,15 @@ def test_random_calls_in_tasks_add_up_as_a_slow_count_says() -> None:
             assert capacity == max(at_once[level] for level in range(depth + 1))
 
 
+def test_random_calls_one_after_the_other_add_up_as_a_slow_count_says() -> None:
+    for seed in range(20):
+        clock = FakeClock(1000)
+        profiler = Profiler(clock=clock)
+        profiler.enable(system=False)
+        at_once = _play(profiler, clock, random.Random(seed), tasks_at_once=1)
+        assert set(at_once.values()) == {1}
+
+
 def test_random_calls_in_tasks_of_several_threads_add_up_as_a_slow_count_says() -> None:
     with ExitStack() as stack:
         actors = [stack.enter_context(Actor(f"worker_{number}")) for number in range(3)]
@@ -664,7 +673,11 @@ class _Task:
 
 
 def _play(
-    profiler: Profiler, clock: FakeClock, chance: random.Random, actors: Sequence[Actor] = ()
+    profiler: Profiler,
+    clock: FakeClock,
+    chance: random.Random,
+    actors: Sequence[Actor] = (),
+    tasks_at_once: int = 8,
 ) -> Counter[int]:
     """Tasks that begin and end calls and other tasks in any order, and somebody who looks.
 
@@ -674,7 +687,7 @@ def _play(
     def somebody() -> Callable[[Callable[[], object]], object]:
         return chance.choice(actors).do if actors else lambda order: order()
 
-    tasks = [_Task(contextvars.Context(), [], somebody()) for _ in range(3)]
+    tasks = [_Task(contextvars.Context(), [], somebody()) for _ in range(min(3, tasks_at_once))]
     calls: Counter[str] = Counter()
     busy: Counter[tuple[str, ...]] = Counter()
     own: Counter[tuple[str, ...]] = Counter()
@@ -684,7 +697,7 @@ def _play(
         task = chance.choice(tasks)
         chain = [one for one in task.outer + task.stack if not one.is_over]
         match chance.random():
-            case draw if draw < 0.1 and len(tasks) < 8:
+            case draw if draw < 0.1 and len(tasks) < tasks_at_once:
                 context = task.context.run(contextvars.copy_context)
                 tasks.append(_Task(context, task.outer + task.stack, somebody()))
             case draw if draw < 0.5 and len(chain) < 5:
