@@ -306,10 +306,10 @@ class Profiler:
     def _tick(self) -> None:
         """What the profiler does by itself, in a thread of its own."""
         assert self._watch is not None
-        self._watch.look()
-        self._recording.look_at_memory()
         # Who is in the middle of something may have been stopped there by a signal, whose handler
-        # waits for this to end. The next lap is longer then.
+        # waits for this to end. What is left out now is in the next look, and in the next lap.
+        self._watch.look(wait=False)
+        self._recording.look_at_memory()
         self._mark(wait=False)
 
     def configure(self, config: ProfilingConfig, *, role: str | None = None) -> None:

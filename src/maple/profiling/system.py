@@ -57,13 +57,18 @@ class SystemWatch:
             self._processes.forget_levels()
             self.look()
 
-    def look(self) -> None:
-        with self._lock:
+    def look(self, *, wait: bool = True) -> None:
+        """Unless it is to wait, it does nothing while another thread looks."""
+        if not self._lock.acquire(blocking=wait):
+            return
+        try:
             began = time.thread_time_ns()
             self._processes.look()
             self._gpus.look()
             self.looks += 1
             self.cpu += time.thread_time_ns() - began
+        finally:
+            self._lock.release()
 
     def describe(self) -> Seen:
         with self._lock:

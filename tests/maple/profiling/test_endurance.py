@@ -107,7 +107,7 @@ def test_whoever_saves_when_a_signal_comes_is_not_held_up(profiler: Profiler) ->
     assert len(saved) == 1
 
 
-@pytest.mark.parametrize("lock", ["counting", "folding"])
+@pytest.mark.parametrize("lock", ["counting", "folding", "watching"])
 def test_whoever_turns_it_off_when_a_signal_comes_is_not_held_up(
     monkeypatch: pytest.MonkeyPatch, lock: str
 ) -> None:
@@ -118,7 +118,12 @@ def test_whoever_turns_it_off_when_a_signal_comes_is_not_held_up(
     assert ticker is not None
     looked = threading.Semaphore(0)
     monkeypatch.setattr(profiler._recording, "look_at_memory", looked.release)
-    held = {"counting": profiler._lock, "folding": profiler._recording._lock}[lock]
+    assert profiler._watch is not None
+    held = {
+        "counting": profiler._lock,
+        "folding": profiler._recording._lock,
+        "watching": profiler._watch._lock,
+    }[lock]
     before = signal.signal(signal.SIGUSR1, lambda *_: profiler.disable())
     try:
         with capture_logs() as logs, held:
