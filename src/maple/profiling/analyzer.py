@@ -35,7 +35,7 @@ examples:
   python -m maple.profiling.analyzer --input FILE --html report.html --charts performance.png
       the same to look at
   python -m maple.profiling.analyzer --input FILE --trace trace.json
-      every call on a time line: open it at https://ui.perfetto.dev, or in chrome://tracing
+      every call on a time line: open it at https://ui.perfetto.dev, or in speedscope
   python -m maple.profiling.analyzer --input FILE --operation env_step
       one operation alone
   python -m maple.profiling.analyzer --compare BEFORE AFTER --csv compared.csv

@@ -1,4 +1,4 @@
-"""Writes a session as a trace that Perfetto and chrome://tracing open: when what was under way.
+"""Writes a session as a trace that Perfetto and speedscope open: when what was under way.
 
 Every lane nests: calls of one thread that overlap otherwise, as those of asyncio tasks do, are
 given lanes of their own.
