@@ -72,6 +72,16 @@ class Row:
     def depth(self) -> int:
         return len(self.path) - 1
 
+    @property
+    def elapsed(self) -> float:
+        """What it covered, each moment once; where that is not known, all of its time."""
+        return self.busy if self.covered is None else self.covered
+
+    @property
+    def alone(self) -> float:
+        """For how long it was under way by itself at the most, each moment once."""
+        return min(self.own, self.elapsed)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -84,6 +94,8 @@ class Place:
     key: str
     """What it is called in every session, however many processes there were."""
     processes: int
+    at_once: int
+    """How many calls of a level there were at the same time at the most."""
     capacities: tuple[float, ...]
     rows: tuple[Row, ...]
     feed: Feed | None = None
@@ -288,6 +300,7 @@ def _timed_place(
         name=name,
         key=key,
         processes=len({source.part.pid for source in sources}),
+        at_once=_at_once(sources),
         capacities=capacities,
         rows=tuple(_from_the_top(rows)),
     )
@@ -349,6 +362,15 @@ def _covered(operations: Sequence[Operation], wall: int) -> tuple[int, bool]:
     together = union(_bounds([bounds for one in operations for bounds in one.intervals]))
     most = sum(operation.covered for operation in operations)
     return min(length(together), most, wall), any(operation.rough for operation in operations)
+
+
+def _at_once(sources: Sequence[_Source]) -> int:
+    """That of all processes together; parts of the same process came one after the other."""
+    most: dict[tuple[int, int], int] = defaultdict(int)
+    for source in sources:
+        process = source.part.pid, source.part.born
+        most[process] = max(most[process], source.part.tracks[source.number].at_once)
+    return sum(most.values())
 
 
 def _capacities(sources: Sequence[_Source], wall: int) -> tuple[float, ...]:
@@ -438,6 +460,7 @@ def _fed_place(name: str, feed: Feed, config: ProfilingConfig) -> Place:
         name=name,
         key=name,
         processes=feed.workers,
+        at_once=feed.capacity,
         capacities=(feed.capacity,) * (depth + 1),
         rows=tuple(rows),
         feed=feed,

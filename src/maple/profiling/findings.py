@@ -37,6 +37,7 @@ LARGE = 100_000_000
 """Bytes that memory rises by, more than which is MEMORY or GPU MEMORY."""
 
 _WEIGHTS = {"share": 40.0, "per_call": 30.0, "memory": 15.0, "gpu": 15.0}
+_WAITING = "Waiting"
 _NODE = "Node"
 _NODE_WORK = ("ipc_simulate", "ipc_node_encode")
 _QUEUE_WORK = ("inference_batch_build", "inference_forward")
@@ -54,8 +55,8 @@ class Bottleneck:
 
     The score is 0 to 100: 40 for its share of the time, 30 for the time of a call (all of it from
     100 ms on), 15 each for memory and GPU memory (from 100 MB on). What was not measured adds
-    nothing. The share is of the wall time: for how much of it this was under way by itself,
-    whatever ran beside it; of Node's work, of the time of its processes.
+    nothing. The share is of the wall time: how much of it could go with this at most; of Node's
+    work, of the time of its processes.
     """
 
     name: str
@@ -140,12 +141,13 @@ def find(analysis: Analysis) -> Findings:
 
 def _bottlenecks(analysis: Analysis) -> Iterator[Bottleneck]:
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    places = {place.name: place for place in analysis.timed}
     for place in analysis.timed:
         for row in place.rows:
             groups[place.name, row.name].append(row)
-    for rows in groups.values():
-        covered = sum(map(_removable, rows))
-        yield _bottleneck(rows, covered / analysis.wall if analysis.wall else 0.0)
+    for (name, _), rows in groups.items():
+        removable = _removable(places[name], rows, analysis.wall)
+        yield _bottleneck(rows, removable / analysis.wall if analysis.wall else 0.0)
     for place in analysis.fed:
         yield from _fed_bottlenecks(place)
 
@@ -205,20 +207,38 @@ def _stages(analysis: Analysis) -> Iterator[Stage]:
                 capacity=row.capacity,
                 busy=row.own,
                 utilisation=row.own_share,
-                gain=_gain(_removable(row), analysis.wall),
+                gain=_gain(_removable(place, [row], analysis.wall), analysis.wall),
             )
     waiting = _waiting(analysis)
     for place in analysis.fed:
         yield from _fed_stages(analysis, place, waiting)
 
 
-def _removable(row: Row) -> float:
-    """How much of the wall time could go with it at most."""
-    return min(row.own, _covered(row))
+def _removable(place: Place, rows: Sequence[Row], wall: int) -> float:
+    """How much of the wall time could go at most with what operations do by themselves."""
+    covered = sum(row.alone for row in rows)
+    return _at_most(place, covered, sum(map(_work, rows)), wall)
 
 
-def _covered(row: Row) -> float:
-    return row.busy if row.covered is None else row.covered
+def _removable_whole(place: Place, row: Row, wall: int) -> float:
+    """The same of an operation with all that is in it."""
+    inside = [one for one in place.rows if one.path[: len(row.path)] == row.path]
+    return _at_most(place, row.elapsed, sum(map(_work, inside)), wall)
+
+
+def _at_most(place: Place, covered: float, work: float, wall: int) -> float:
+    """No more than it covers, nor so much that all else would take less than it can.
+
+    What ran beside it would still have to be done, with as many calls at once as there ever were.
+    """
+    whole = sum(map(_work, place.rows))
+    at_once = max(place.at_once, whole / wall if wall else 1.0)
+    return max(0.0, min(covered, wall - (whole - work) / at_once))
+
+
+def _work(row: Row) -> float:
+    """What it does itself. Those that wait may have no reason to, without what they wait for."""
+    return 0.0 if row.category == _WAITING else row.own
 
 
 def _fed_stages(analysis: Analysis, place: Place, waiting: float | None) -> Iterator[Stage]:
@@ -251,8 +271,8 @@ def _waiting(analysis: Analysis) -> float | None:
     """For how long the main place waited; None if it has no operation that says so."""
     if analysis.main is None:
         return None
-    rows = [row for row in analysis.main.rows if row.category == "Waiting"]
-    return min(sum(map(_removable, rows)), float(analysis.wall)) if rows else None
+    rows = [row for row in analysis.main.rows if row.category == _WAITING]
+    return _removable(analysis.main, rows, analysis.wall) if rows else None
 
 
 def _gain(removable: float, wall: float) -> float:
@@ -286,33 +306,32 @@ def _about_wholes(
     for severity in _OF_TIME:
         named = {(one.place, one.name) for one in bottlenecks if _reason(severity, one)}
         for place in analysis.timed:
-            large = [row for row in place.rows if _is_large(severity, row, analysis.wall)]
+            large = [row for row in place.rows if _is_large(severity, place, row, analysis.wall)]
             for row in large:
                 inside = [one for one in place.rows if one.path[: len(row.path)] == row.path]
                 is_named = any((place.name, one.name) in named for one in inside)
                 if not is_named and not any(one in large for one in inside if one is not row):
-                    yield _about_whole(severity, row, place.children(row), analysis)
+                    yield _about_whole(severity, place, row, analysis)
 
 
-def _is_large(severity: Severity, row: Row, wall: int) -> bool:
+def _is_large(severity: Severity, place: Place, row: Row, wall: int) -> bool:
     if severity == "SLOW":
         return row.mean is not None and row.mean > SLOW
-    return _covered(row) > CRITICAL_SHARE * wall
+    return _removable_whole(place, row, wall) > CRITICAL_SHARE * wall
 
 
-def _about_whole(
-    severity: Severity, row: Row, children: Sequence[Row], analysis: Analysis
-) -> Recommendation:
-    largest = max(children, key=lambda child: child.busy, default=row)
+def _about_whole(severity: Severity, place: Place, row: Row, analysis: Analysis) -> Recommendation:
+    largest = max(place.children(row), key=lambda child: child.busy, default=row)
     if largest.busy <= row.own:
         largest = row
-    part = row.own if largest is row else _covered(largest)
+    part = row.own if largest is row else largest.elapsed
     if severity == "SLOW":
-        whole, most = (f"{time / row.calls / 1e6:,.0f} ms" for time in (_covered(row), part))
+        whole, most = (f"{time / row.calls / 1e6:,.0f} ms" for time in (row.elapsed, part))
         whole = f"{whole} a call"
     else:
-        whole = f"{percent(_covered(row) / analysis.wall)} of the time"
-        most = percent(part / _covered(row))
+        removable = _removable_whole(place, row, analysis.wall)
+        whole = f"{percent(removable / analysis.wall)} of the time"
+        most = percent(part / row.elapsed)
     name = "its own" if largest is row else largest.name
     return Recommendation(
         severity=severity,

@@ -169,7 +169,11 @@ class Recording:
             return Recorded(
                 windows=list(self._windows),
                 tracks=[
-                    Track(thread=track.thread, capacities=self._tree.capacities(track))
+                    Track(
+                        thread=track.thread,
+                        at_once=track.capacity.most,
+                        capacities=self._tree.capacities(track),
+                    )
                     for track in tracks
                 ],
                 operations=[

@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 SCHEMA = "maple.profiling.session"
-VERSION = 1
+VERSION = 2
 
 _MAIN = "main"
 
@@ -116,9 +116,13 @@ class Operation(_Data, frozen=True):
 
 
 class Track(_Data, frozen=True):
-    """Threads of the same name, and what each level could have used: time × calls at once."""
+    """Threads of the same name, and what each level could have used: time × calls at once.
+
+    `at_once` is how many calls of a level, or threads, there were at the same time at the most.
+    """
 
     thread: str
+    at_once: int
     capacities: list[int]
 
 

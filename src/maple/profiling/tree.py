@@ -69,6 +69,7 @@ class Capacity:
     def __init__(self, before: int) -> None:
         """Made when so many nanoseconds are over already."""
         self._levels = [before]
+        self._most = 1
         self._threads = 1
         self._peaks: dict[int, int] = {}
 
@@ -80,8 +81,13 @@ class Capacity:
         """So many calls of a depth were under way at once, in the stretch that is not over."""
         self._peaks[depth] = max(self._peaks.get(depth, 0), peak)
 
+    @property
+    def most(self) -> int:
+        """How many calls of a level were ever under way at once, or threads there."""
+        return max(self._most, self._threads, *self._peaks.values())
+
     def end_stretch(self, length: int) -> None:
-        self._levels = self.levels(length)
+        self._levels, self._most = self.levels(length), self.most
         self._threads = 1
         self._peaks.clear()
 

@@ -224,6 +224,42 @@ def test_removing_what_runs_in_parallel_gains_at_most_the_time_that_it_covers() 
     assert stage.gain == pytest.approx(2.0)
 
 
+def test_what_else_is_done_side_by_side_would_still_have_to_be_done() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    contexts = [contextvars.Context() for _ in range(4)]
+    # At any moment two of four are in each, and each of both is under way all the time.
+    for turn in range(100):
+        calls = []
+        for number, context in enumerate(contexts):
+            calls.append(profiler.profile(("env_step", "backward")[(turn + number) % 2]))
+            context.run(calls[-1].__enter__)
+        clock.go(0.1)
+        for call, context in zip(calls, contexts, strict=True):
+            context.run(call.__exit__, None, None, None)
+    found = find(recorded(profiler))
+    assert {one.name: one.share for one in found.bottlenecks} == {"env_step": 0.5, "backward": 0.5}
+    assert {stage.name: stage.gain for stage in found.stages} == {"env_step": 2, "backward": 2}
+    assert "50 % of the time" in found.recommendations[0].reason
+
+
+def test_a_stage_of_its_own_is_worth_its_time_however_many_ran_at_once_before() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    crowd = [profiler.profile("env_step") for _ in range(60)]
+    for call in crowd:
+        contextvars.Context().run(call.__enter__)
+    clock.go(1)
+    for call in crowd:
+        call.__exit__(None, None, None)
+    with profiler.profile("backward"):
+        clock.go(63)
+    gains = {stage.name: stage.gain for stage in find(recorded(profiler)).stages}
+    assert gains == {"env_step": pytest.approx(64 / 63), "backward": pytest.approx(64)}
+
+
 def test_one_operation_can_be_looked_at_alone_and_an_unknown_one_is_named() -> None:
     analysis = analysis_of(("env_step", 1.0, 1), ("backward", 1.0, 1))
     assert [row.name for row in only(analysis, "backward").rows] == ["backward"]

@@ -15,6 +15,7 @@ from maple.profiling import Profiler, ProfilingError, UnreadableSession
 from maple.profiling.analysis import analyse
 from maple.profiling.comparison import Verdict
 from maple.profiling.session import (
+    VERSION,
     GpuSample,
     Machine,
     MachineCpu,
@@ -107,9 +108,12 @@ def test_settings_and_arguments_of_any_kind_can_be_saved(
         (b"\xff\xfe\x00", "is not JSON"),
         (
             b'{"schema": "maple.profiling.session", "version": 99}',
-            "is a session of version 99, and this maple reads 1",
+            f"is a session of version 99, and this maple reads {VERSION}",
         ),
-        (b'{"schema": "maple.profiling.session", "version": 1}', "is a damaged session"),
+        (
+            b'{"schema": "maple.profiling.session", "version": %d}' % VERSION,
+            "is a damaged session",
+        ),
     ],
 )
 def test_whatever_is_no_session_is_refused_in_one_line_that_says_why(

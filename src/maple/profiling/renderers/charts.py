@@ -16,6 +16,7 @@ from bridge.throughput.quantities import duration, percent, size
 from ..analysis import Analysis, Place, Row
 from ..findings import Findings
 from ..usage import Moment
+from .grid import share_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +123,7 @@ def _draw_title(figure: Figure, analysis: Analysis, findings: Findings) -> None:
 def _bars(analysis: Analysis) -> tuple[list[_Bar], int]:
     """The operations that took the most time, and how many others there are."""
     places = analysis.timed or analysis.fed
-    rows = sorted((row for place in places for row in place.rows), key=lambda row: -row.busy)
+    rows = sorted((row for place in places for row in place.rows), key=lambda row: -row.elapsed)
     shown = rows[:_MOST]
     bars: list[_Bar] = []
     top = 0.0
@@ -165,15 +166,16 @@ def _wrapped(name: str) -> list[str]:
 
 
 def _draw_operations(axes: Axes, bars: Sequence[_Bar], left_out: int) -> None:
-    longest = max(bar.row.busy for bar in bars) or 1.0
+    longest = max(bar.row.elapsed for bar in bars) or 1.0
     for bar in bars:
         row = bar.row
         colour = _colour(row.category)
-        own, whole = row.own / 1e9, row.busy / 1e9
+        whole = row.elapsed / 1e9
+        own = whole * row.own / row.busy if row.busy else 0.0
         axes.barh(bar.at, whole, 1.3, color=_light(colour), linewidth=0)
         axes.barh(bar.at, own, 1.3, color=colour, linewidth=0)
         axes.annotate(
-            f"{duration(row.busy)}, {percent(row.share)}",
+            f"{duration(row.elapsed)}, {share_of(row)}",
             (whole, bar.at),
             xytext=(5, 0),
             textcoords="offset points",
@@ -186,7 +188,9 @@ def _draw_operations(axes: Axes, bars: Sequence[_Bar], left_out: int) -> None:
     # Room for what is written beside the longest.
     axes.set_xlim(0, 1.24 * longest / 1e9)
     rest = f"; {left_out} more are left out" if left_out else ""
-    _dress(axes, f"Time by operation: own (dark) and of its children (light){rest}")
+    _dress(
+        axes, f"Time by operation, each moment once: own (dark) and of its children (light){rest}"
+    )
     axes.xaxis.set_major_formatter(lambda value, _: _short(duration(value * 1e9)))
 
 

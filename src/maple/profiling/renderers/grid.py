@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from bridge.throughput.quantities import MISSING
+from bridge.throughput.quantities import MISSING, percent
 
-__all__ = ["at_once", "bar", "columns", "gain", "heading"]
+from ..analysis import Row
+
+__all__ = ["at_once", "bar", "columns", "gain", "heading", "share_of"]
 
 _BAR = 26
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -34,6 +36,11 @@ def bar(share: float, width: int = _BAR) -> str:
 def at_once(capacity: float) -> str:
     """How many calls could be under way: a whole number, unless that varied over the time."""
     return f"{capacity:,.0f}" if capacity >= 100 else f"{capacity:.3g}"
+
+
+def share_of(row: Row) -> str:
+    """The share of an operation, and of how many at once it is one."""
+    return f"{percent(row.share)}{f' of {at_once(row.capacity)}' if row.capacity > 1 else ''}"
 
 
 def gain(times: float | None) -> str:

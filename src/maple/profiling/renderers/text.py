@@ -14,7 +14,7 @@ from ..findings import CRITICAL_SHARE, LARGE, SLOW, Findings
 from ..metrics import percentile, session_metrics
 from ..session import Allocation, Metric
 from .cost import cost_sentences
-from .grid import at_once, bar, columns, gain, heading
+from .grid import at_once, bar, columns, gain, heading, share_of
 
 __all__ = ["NOTHING_STANDS_OUT", "render_analysis", "render_live", "render_summary"]
 
@@ -103,7 +103,8 @@ def _per_episode(analysis: Analysis) -> Iterator[str]:
     # Of what the bridge tells, the phases are in the tables below.
     shown = [row for row in analysis.rows if row.covered is not None or not row.depth]
     times = Counter(_label(row) for row in shown)
-    largest = max((row for place in analysis.timed for row in place.rows), key=_own, default=None)
+    timed = [row for place in analysis.timed for row in place.rows]
+    largest = max(timed, key=lambda row: row.alone, default=None)
     for category in dict.fromkeys(row.category for row in shown):
         rows = [row for row in shown if row.category == category]
         yield ""
@@ -114,7 +115,7 @@ def _per_episode(analysis: Analysis) -> Iterator[str]:
         width = max(map(len, names))
         for name, row in zip(names, rows, strict=True):
             mark = "  ← the most by itself" if row is largest else ""
-            yield f"  {name.ljust(width)} {duration(row.busy / per):>9} ({_share(row)}){mark}"
+            yield f"  {name.ljust(width)} {duration(row.busy / per):>9} ({share_of(row)}){mark}"
 
 
 def _categories(analysis: Analysis) -> Iterator[str]:
@@ -190,16 +191,8 @@ def _operation(row: Row, level: int) -> tuple[str, ...]:
     )
 
 
-def _own(row: Row) -> float:
-    return row.own
-
-
 def _label(row: Row) -> str:
     return " / ".join(row.path[-2:])
-
-
-def _share(row: Row) -> str:
-    return f"{percent(row.share)}{f' of {at_once(row.capacity)}' if row.capacity > 1 else ''}"
 
 
 def _covered(row: Row) -> str:
