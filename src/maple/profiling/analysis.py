@@ -272,10 +272,11 @@ class _Source:
 
     @property
     def operations(self) -> Iterator[tuple[int, Operation]]:
-        """Those of the track, and their numbers in the process."""
-        for number, operation in enumerate(self.part.operations):
-            if operation.track == self.number and operation.busy + operation.calls:
-                yield number, operation
+        """Those of the track that ran, or in which one did, and their numbers in the process."""
+        own = [(n, one) for n, one in enumerate(self.part.operations) if one.track == self.number]
+        ran = {one.path for _, one in own if one.busy or one.calls}
+        shown = {path[:depth] for path in ran for depth in range(1, len(path) + 1)}
+        return ((number, one) for number, one in own if one.path in shown)
 
     def capacity(self, depth: int) -> int:
         """What the level could have used: time × calls at once."""

@@ -41,6 +41,7 @@ __all__ = ["Profiler"]
 _CALLS = 4096
 _MEASURED_CALLS = 64
 _MOST_COUNTED = 2**63 - 1
+_NOTHING = "the profiler was never enabled"
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -395,7 +396,10 @@ class Profiler:
 
     def summary(self) -> str:
         """How things stand, as text: per episode, and a table of all operations."""
-        return render_summary(analyse(self.session(trace=False)))
+        session = self.session(trace=False)
+        if not session.has_recorded:
+            return f"{_NOTHING}\n"
+        return render_summary(analyse(session))
 
     def save(
         self,
@@ -406,8 +410,8 @@ class Profiler:
     ) -> Saved:
         """Writes the session and its summary, named by the moment."""
         session = self.session(name, settings=settings)
-        if not any(part.windows for part in session.processes):
-            raise NothingRecorded("there is nothing to save: the profiler was never enabled")
+        if not session.has_recorded:
+            raise NothingRecorded(f"there is nothing to save: {_NOTHING}")
         return save_session(session, Path(folder or self.config.folder))
 
     def _overhead(self) -> Overhead:

@@ -338,6 +338,11 @@ class Session(_Data, frozen=True, kw_only=True):
     overhead: Overhead | None
     torch_events: list[dict[str, Any]] | None = None
 
+    @property
+    def has_recorded(self) -> bool:
+        """Whether any process was recorded at any time."""
+        return any(part.windows for part in self.processes)
+
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)
 

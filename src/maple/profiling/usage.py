@@ -12,11 +12,20 @@ import numpy as np
 from .intervals import Intervals, length, union
 from .session import GpuSample, MachineCpu, Sample, Usage
 
-__all__ = ["GpuUse", "MachineUse", "Moment", "ProcessUse", "measure_gpus", "measure_machine"]
+__all__ = [
+    "GpuUse",
+    "MachineUse",
+    "Moment",
+    "ProcessUse",
+    "measure_gpus",
+    "measure_machine",
+    "stretches",
+]
 
 _TICK = 10_000_000  # nanoseconds: the steps in which the system counts the CPU time of others
 _FINE = 1000
 _ENOUGH = 100
+_FEW = 10
 _MAIN = "main"
 
 
@@ -24,7 +33,7 @@ _MAIN = "main"
 class ProcessUse:
     """One process while it was watched: CPU nanoseconds, share of the machine, bytes.
 
-    None is what one look alone cannot tell.
+    None is what one look alone, or looks that follow at once, cannot tell.
     """
 
     pid: int
@@ -66,6 +75,13 @@ class Moment:
     rss: dict[str, int]
 
 
+def stretches(moments: Sequence[Moment]) -> list[tuple[int, int]]:
+    """From when to when each look stands for what it saw: halfway to those beside it."""
+    at = [moment.at for moment in moments]
+    halves = [(one + other) // 2 for one, other in itertools.pairwise(at)]
+    return list(itertools.pairwise((at[0], *halves, at[-1])))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuUse:
     """One GPU: how busy it was on average, from 0 to 1, and the most memory that was in use."""
@@ -100,10 +116,11 @@ def measure_machine(
     if rss_peak is not None:
         peaks.append(rss_peak)
     shares = _shares(machine_cpu, cores, all_cores, windows)
-    seen = sum(known) / (watched * cores) if known and watched else None
+    # What is counted in steps may come to a little more than there is.
+    seen = min(1.0, sum(known) / (watched * cores)) if known and watched else None
     cpu_share, unseen = seen, None
     if shares.ours is not None:
-        cpu_share = max(shares.ours, seen or 0.0)
+        cpu_share = min(1.0, max(shares.ours, seen or 0.0))
         unseen = round((cpu_share - (seen or 0.0)) * watched * cores)
     return MachineUse(
         cores=cores,
@@ -204,15 +221,17 @@ def _process(usage: Usage, cores: int, windows: Intervals) -> ProcessUse:
     ]
     watched = sum(now.at - before.at for before, now in pairs)
     cpu: int | None = sum(now.cpu - before.cpu for before, now in pairs)
-    if not cpu and watched < _FINE * _TICK:
-        # Less than a step of the system's clock, but nobody knows how much.
+    steps = watched // _TICK
+    is_exact = any(sample.cpu % _TICK for sample in usage.samples)
+    if (not cpu and steps < _FINE) or (not is_exact and steps < _FEW):
+        # Less than a step of the system's clock, but nobody knows how much; or a step is much.
         cpu = None
     return ProcessUse(
         pid=usage.pid,
         role=usage.role,
         watched=watched,
         cpu=cpu,
-        cpu_share=None if cpu is None else cpu / (watched * cores),
+        cpu_share=None if cpu is None else min(1.0, cpu / (watched * cores)),
         rss_first=usage.samples[0].rss,
         rss_peak=usage.rss_peak,
         rss_last=usage.samples[-1].rss,

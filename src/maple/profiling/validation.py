@@ -80,10 +80,16 @@ def _check_part(part: ProcessPart, place: str) -> None:
     for where, track in _each(f"{place}.tracks", part.tracks):
         if not track.capacities:
             _refuse(f"{where}.capacities", "is empty")
+    paths = {(operation.track, operation.path) for operation in part.operations}
     for where, operation in _each(f"{place}.operations", part.operations):
         if not operation.path:
             _refuse(f"{where}.path", "is empty")
         _check_index(operation.track, part.tracks, f"{where}.track")
+        if operation.path[1:] and (operation.track, operation.path[:-1]) not in paths:
+            _refuse(f"{where}.path", "has no parent")
+        for name in ("calls", "ended", "busy", "covered"):
+            if getattr(operation, name) < 0:
+                _refuse(f"{where}.{name}", "is below zero")
         _check_bounds(operation.intervals, f"{where}.intervals")
         if operation.hdr is not None:
             _check_hdr(operation.hdr, f"{where}.hdr")

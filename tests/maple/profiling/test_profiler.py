@@ -335,6 +335,7 @@ def test_without_episodes_the_summary_is_per_step(profiler: Profiler, clock: Fak
 
 
 def test_where_nothing_was_recorded_nothing_is_saved(tmp_path: Path) -> None:
+    assert Profiler().summary() == "the profiler was never enabled\n"
     with pytest.raises(NothingRecorded, match="never enabled"):
         Profiler().save("first", tmp_path)
     assert list(tmp_path.iterdir()) == []

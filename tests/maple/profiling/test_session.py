@@ -26,7 +26,7 @@ from maple.profiling.session import (
     load_session,
     merge_sessions,
 )
-from tests.maple.profiling.stage import SECOND, FakeClock, row
+from tests.maple.profiling.stage import SECOND, FakeClock, recorded, row
 
 PIDS = itertools.count(1000)
 
@@ -309,3 +309,17 @@ def test_looks_of_all_parts_are_added_up() -> None:
     ]
     merged = merge_sessions(parts)
     assert merged.overhead == msgspec.structs.replace(looks, sampling_cpu=100, samples=10)
+
+
+def test_a_parent_that_took_no_time_is_there_for_its_children(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    with profiler.profile("training_batch"), profiler.profile("env_step"):
+        with profiler.profile("env_wait"):
+            pass
+        found = [(one.path, one.calls) for one in recorded(profiler).rows]
+    assert found == [
+        (("training_batch",), 0),
+        (("training_batch", "env_step"), 0),
+        (("training_batch", "env_step", "env_wait"), 1),
+    ]

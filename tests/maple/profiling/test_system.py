@@ -22,7 +22,7 @@ from maple.profiling.intervals import Intervals
 from maple.profiling.renderers.text import render_summary
 from maple.profiling.session import MachineCpu, Sample, Usage
 from maple.profiling.system import GpuWatch, ProcessWatch, SystemWatch, most_together
-from maple.profiling.usage import measure_gpus, measure_machine
+from maple.profiling.usage import measure_gpus, measure_machine, stretches
 from tests.maple.profiling.sessions import typical_session
 from tests.maple.profiling.stage import SECOND, FakeClock
 
@@ -105,6 +105,26 @@ def test_what_one_look_alone_cannot_tell_is_unknown_and_not_zero() -> None:
     assert machine.rss_peak == 100
     nothing = measure_machine([], 2, ALL)
     assert (nothing.cpu_share, nothing.rss_peak, nothing.processes) == (None, None, ())
+
+
+def test_steps_of_the_system_are_no_measure_of_a_moment_that_is_as_short() -> None:
+    """It counts CPU time by hundredths of a second; our own is known to the nanosecond."""
+    node = usage(2, "node", (1, 0, 5, 1), (2, 0.013, 5.01, 1))
+    machine = measure_machine(
+        [usage(1, "main", (1, 0, 1.000001, 1), (2, 0.013, 1.013, 1)), node], 2, ALL
+    )
+    assert [one.cpu is None for one in machine.processes] == [False, True]
+    longer = usage(2, "node", (1, 0, 5, 1), (2, 0.102, 5.11, 1))
+    machine = measure_machine([longer], 1, ALL)
+    assert (machine.processes[0].cpu_share, machine.cpu_share) == (1.0, 1.0)
+
+
+def test_what_was_seen_at_a_look_stands_for_the_time_around_it() -> None:
+    machine = measure_machine(
+        [usage(1, "main", (1, 0, 0, 100), (2, 10, 0, 300), (3, 20, 0, 200))], 1, ALL
+    )
+    halves = [(0, 5), (5, 15), (15, 20)]
+    assert stretches(machine.timeline) == [(low * SECOND, high * SECOND) for low, high in halves]
 
 
 def test_children_are_seen_with_their_role_as_long_as_they_live() -> None:

@@ -65,6 +65,14 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         lambda data: operation(data).update(track=-1),
         "processes[0].operations[1].track is -1, and there are",
     ),
+    "parent": (
+        lambda data: operation(data).update(path=["unknown", "env_step"]),
+        "processes[0].operations[1].path has no parent",
+    ),
+    "calls": (
+        lambda data: operation(data).update(calls=-1),
+        "processes[0].operations[1].calls is below zero",
+    ),
     "intervals": (
         lambda data: operation(data).update(intervals=[[5, 4]]),
         "processes[0].operations[1].intervals[0] ends before it begins",

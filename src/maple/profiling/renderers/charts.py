@@ -15,7 +15,7 @@ from bridge.throughput.quantities import duration, percent, size
 
 from ..analysis import Analysis, Place, Row
 from ..findings import Findings
-from ..usage import Moment
+from ..usage import Moment, stretches
 from .grid import share_of
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ def draw_charts(analysis: Analysis, findings: Findings, file: Path) -> None:
 
     bars, left_out = _bars(analysis)
     places = [place for place in analysis.places if any(row.own > 0 for row in place.rows)]
-    pairs = list(itertools.pairwise(analysis.machine.timeline))
+    timeline = analysis.machine.timeline
     heights = {
         "operations": 0.9 + _LINE * sum(bar.height for bar in bars) if bars else 0.0,
         "categories": 1.0 + 0.4 * len(places) if places else 0.0,
-        "machine": 2.9 if pairs else 0.0,
+        "machine": 2.9 if len(timeline) > 1 else 0.0,
     }
     rows = [(name, height) for name, height in heights.items() if height]
     # Names are data: a dollar sign in one is no mathematics.
@@ -96,8 +96,8 @@ def draw_charts(analysis: Analysis, findings: Findings, file: Path) -> None:
                     _draw_categories(part.subplots(), analysis, places)
                 else:
                     cores, memory = part.subplots(1, 2)
-                    _draw_cores(cores, pairs, analysis.machine.cores)
-                    _draw_memory(memory, pairs)
+                    _draw_cores(cores, timeline, analysis.machine.cores)
+                    _draw_memory(memory, timeline)
         figure.savefig(file, facecolor="white")
 
 
@@ -274,31 +274,34 @@ def _draw_categories(axes: Axes, analysis: Analysis, places: Sequence[Place]) ->
 # The machine
 
 
-def _draw_cores(axes: Axes, pairs: Sequence[tuple[Moment, Moment]], limit: int) -> None:
-    values = {role: [now.cores.get(role, 0.0) for _, now in pairs] for role in _roles(pairs)}
-    highest = _stack(axes, pairs, values)
+def _draw_cores(axes: Axes, timeline: Sequence[Moment], limit: int) -> None:
+    between = list(itertools.pairwise(moment.at for moment in timeline))
+    values = {
+        role: [moment.cores.get(role, 0.0) for moment in timeline[1:]] for role in _roles(timeline)
+    }
+    highest = _stack(axes, between, values)
     axes.axhline(limit, color=_ALARM, linestyle="--", linewidth=1)
     axes.set_ylim(0, 1.12 * max(limit, highest))
     _dress(axes, f"CPU cores in use, by role; the machine has {limit} (line)", grid="y")
     _legend(axes, list(values))
 
 
-def _draw_memory(axes: Axes, pairs: Sequence[tuple[Moment, Moment]]) -> None:
-    values = {role: [float(now.rss.get(role, 0)) for _, now in pairs] for role in _roles(pairs)}
-    highest = _stack(axes, pairs, values)
+def _draw_memory(axes: Axes, timeline: Sequence[Moment]) -> None:
+    values = {
+        role: [float(moment.rss.get(role, 0)) for moment in timeline] for role in _roles(timeline)
+    }
+    highest = _stack(axes, stretches(timeline), values)
     axes.set_ylim(0, 1.12 * (highest or 1.0))
     axes.yaxis.set_major_formatter(lambda value, _: _short(size(value)))
     _dress(axes, f"Memory, by role; {size(highest)} at the most of these looks", grid="y")
     _legend(axes, list(values))
 
 
-def _stack(
-    axes: Axes, pairs: Sequence[tuple[Moment, Moment]], values: dict[str, list[float]]
-) -> float:
-    """Draws areas upon each other over seconds; returns how high they reach."""
-    since = pairs[0][0].at
-    edges = [0.0, *((now.at - since) / 1e9 for _, now in pairs)]
-    floor = [0.0] * len(pairs)
+def _stack(axes: Axes, parts: Sequence[tuple[int, int]], values: dict[str, list[float]]) -> float:
+    """Draws areas upon each other over parts of the time; returns how high they reach."""
+    since = parts[0][0]
+    edges = [0.0, *((until - since) / 1e9 for _, until in parts)]
+    floor = [0.0] * len(parts)
     for role, heights in values.items():
         top = [low + height for low, height in zip(floor, heights, strict=True)]
         axes.stairs(top, edges, baseline=floor, fill=True, color=_colour(role), alpha=0.6)
@@ -308,8 +311,8 @@ def _stack(
     return max(floor)
 
 
-def _roles(pairs: Sequence[tuple[Moment, Moment]]) -> list[str]:
-    return list(dict.fromkeys(role for pair in pairs for one in pair for role in one.rss))
+def _roles(timeline: Sequence[Moment]) -> list[str]:
+    return list(dict.fromkeys(role for moment in timeline for role in moment.rss))
 
 
 # What all panels share

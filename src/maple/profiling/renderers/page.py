@@ -113,7 +113,9 @@ def _tiles(analysis: Analysis, findings: Findings) -> Iterator[str]:
 
 
 def _recorded(analysis: Analysis) -> str:
-    parts = counted(len(analysis.session.processes), "process", "processes")
+    # One that was recorded several times, such as batch by batch, has several parts.
+    processes = {(part.pid, part.born) for part in analysis.session.processes}
+    parts = counted(len(processes), "process", "processes")
     counts = [
         f"{number(count)} {name}"
         for name in ("steps", "episodes")

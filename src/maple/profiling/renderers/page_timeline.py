@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from bridge.throughput.quantities import number, percent, size
 
 from ..analysis import Analysis
+from ..usage import stretches
 from .page_html import Told, role_colour, swatch
 
 __all__ = ["render_timeline"]
@@ -36,7 +37,8 @@ def _charts(analysis: Analysis, told: Told) -> Iterator[str]:
         roles = list(dict.fromkeys(role for moment in timeline for role in moment.rss))
         limit = analysis.machine.cores
         cores = [_Step(before.at, now.at, now.cores) for before, now in pairs]
-        memory = [_Step(before.at, now.at, now.rss) for before, now in pairs]
+        around = zip(stretches(timeline), timeline, strict=True)
+        memory = [_Step(since, until, moment.rss) for (since, until), moment in around]
         yield f'<div class="legend">{"".join(_role(role) for role in roles)}</div>'
         yield _chart(f"CPU cores in use, of {limit}", cores, roles, number, told, limit=limit)
         yield _chart("Memory", memory, roles, size, told)

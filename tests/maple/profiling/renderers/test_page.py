@@ -277,7 +277,11 @@ def test_the_machine_is_drawn_over_time() -> None:
     ]
     assert second["lines"][1] == ["node", "1.10"]
     assert [one["until"] for one in cores] == [pytest.approx(0.1 * n) for n in range(1, 11)]
-    assert memory[0]["lines"][-1] == ["together", "696 MB"]
+    # What was seen at a look stands for the time around it, and nothing that was seen is left out.
+    assert [(one["title"], one["lines"][-1]) for one in memory[:2]] == [
+        ("0.0 to 0.5 s", ["together", "401 MB"]),
+        ("0.5 to 1.5 s", ["together", "696 MB"]),
+    ]
     assert gpu[0]["lines"] == [["0: a GPU", "10 %"]]
 
 
