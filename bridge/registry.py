@@ -71,6 +71,8 @@ class Counters:
     battles_moved: int = 0
     battles_poisoned: int = 0
     decisions: int = 0
+    decisions_ended: int = 0
+    """Those in battles that were played to their end, as all turns that are counted."""
     turns: int = 0
 
 
@@ -515,6 +517,7 @@ class ControllerRegistry:
         self.counters.decisions += room.decisions
         if room.turns is not None:
             self.counters.battles_ended += 1
+            self.counters.decisions_ended += room.decisions
             self.counters.turns += room.turns
         with contextlib.suppress(ValueError):
             self._moving.remove(room)

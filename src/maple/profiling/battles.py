@@ -14,7 +14,7 @@ from .intervals import length, union
 
 __all__ = ["Figure", "battle_figures"]
 
-_ENOUGH = 4  # battles that ended for each that was open
+_MOST_UNFINISHED = 0.1
 _LINES = {"commands": "IPC lines to Node a turn", "frames": "IPC lines from Node a turn"}
 
 
@@ -37,25 +37,34 @@ def battle_figures(analysis: Analysis) -> list[Figure]:
     bounds = np.array([(feed.since, feed.until) for feed in trips], np.int64).reshape(-1, 2)
     seconds = length(union(bounds)) / 1e9
     sizes = [feed.sizes["batch_size"] for feed in feeds if "batch_size" in feed.sizes]
-    # Turns are counted when a battle ends, all else at once: too few that ended say nothing of it.
-    is_long = counts.get("battles_ended", 0) >= _ENOUGH * sum(feed.rooms for feed in trips)
-    return [*_figures(counts, seconds, is_long), *(_batches(size) for size in sizes)]
+    return [*_figures(counts, seconds), *(_batches(size) for size in sizes)]
 
 
-def _figures(counts: dict[str, int], seconds: float, is_long: bool) -> Iterator[Figure]:
+def _counts_its_turns(counts: dict[str, int]) -> bool:
+    """Whether turns, which are counted when a battle ends, are about those that were played.
+
+    Decisions are counted at once and when it ends, so they tell how much is not over, less what had
+    begun before.
+    """
+    decisions, ended = counts.get("decisions", 0), counts.get("decisions_ended", 0)
+    return abs(decisions - ended) <= _MOST_UNFINISHED * decisions
+
+
+def _figures(counts: dict[str, int], seconds: float) -> Iterator[Figure]:
     battles, turns = counts.get("battles_ended", 0), counts.get("turns", 0)
     if battles:
         yield _figure("battles", battles)
         yield _figure("battles a second", battles / seconds)
         yield _figure("turns a battle", turns / battles)
-    if turns and is_long:
+    has_turns = turns > 0 and _counts_its_turns(counts)
+    if has_turns:
         nanoseconds = seconds * 1e9 / turns
         yield Figure("time a turn", nanoseconds, f"{duration(nanoseconds)} of the run")
     if decisions := counts.get("decisions", 0):
         yield _figure("decisions", decisions)
         yield _figure("decisions a second", decisions / seconds)
     for name, title in _LINES.items():
-        if turns and is_long and name in counts:
+        if has_turns and name in counts:
             yield _figure(title, counts[name] / turns)
     for name in ("starts", "deaths"):
         if name in counts:

@@ -80,6 +80,8 @@ class Profiler:
         self._gauges: Mapping[str, Gauge] = {}
         self._metrics: dict[str, Values] = {}
         self._counts: dict[str, int] = {}
+        self._untold = 0
+        """Steps since the last live summary, also from before a reset."""
         self._sources: list[Source] = []
         self._past_feeds: list[Feed] = []
         self._watch: SystemWatch | None = None
@@ -176,10 +178,12 @@ class Profiler:
             return
         every = self.config.summary_every
         with self._lock:
-            before = self._counts.get("steps", 0)
             self.count("steps", number)
-            after = self._counts["steps"]
-        if every and before // every != after // every:
+            self._untold += number
+            is_due = every > 0 and self._untold >= every
+            if is_due:
+                self._untold %= every
+        if is_due:
             self._say(render_live(analyse(self.session(trace=False))))
 
     def episode(self, number: int = 1) -> None:

@@ -205,10 +205,9 @@ class FeedLap(_Data, frozen=True):
 class Feed(_Data, frozen=True):
     """What the bridge says of an interval, from its own histograms and counts.
 
-    `capacity` is how many trips or rows were under way at once on average, or how many `rooms` were
+    `capacity` is how many trips or rows were under way at once on average, or how many rooms were
     open whenever somebody looked, if that is more; `workers` is how many processes or threads work
-    on them. Laps are those that
-    somebody has set; what came after the last of them is in none.
+    on them. Laps are those that somebody has set; what came after the last of them is in none.
     """
 
     kind: str
@@ -217,7 +216,6 @@ class Feed(_Data, frozen=True):
     until: int
     capacity: int
     workers: int
-    rooms: int
     operations: list[FeedOperation]
     counts: dict[str, int]
     sizes: dict[str, Distribution]

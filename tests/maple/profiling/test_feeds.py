@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -20,6 +21,7 @@ from maple.profiling.analysis import analyse, node_share
 from maple.profiling.battles import battle_figures
 from maple.profiling.findings import find
 from maple.profiling.renderers.text import render_analysis
+from tests.maple.profiling.sessions import typical_session
 from tests.maple.profiling.stage import SECOND, FakeClock, recorded, row
 
 COLD = BridgeConfig(warmup_battles=0)
@@ -122,6 +124,27 @@ async def test_what_is_watched_counts_from_a_reset_on_and_is_left_out_before_it_
             await queue.submit(np.zeros(3))
             [feed] = profiler.session("test").processes[0].feeds
     assert feed.counts["rows"] == 1
+
+
+@pytest.mark.parametrize(
+    ("decisions", "ended", "told"), [(1000, 900, True), (1000, 1100, True), (1000, 890, False)]
+)
+def test_what_a_turn_took_is_told_of_battles_most_of_which_are_over(
+    decisions: int, ended: int, told: bool
+) -> None:
+    session = typical_session()
+    [part] = session.processes
+    ipc, *others = part.feeds
+    counts = {"decisions": decisions, "decisions_ended": ended, "battles_ended": 10, "turns": 200}
+    ipc = msgspec.structs.replace(ipc, counts=counts | {"commands": 400, "frames": 600})
+    part = msgspec.structs.replace(part, feeds=[ipc, *others])
+    analysis = analyse(msgspec.structs.replace(session, processes=[part]))
+    figures = {figure.name: figure.value for figure in battle_figures(analysis)}
+    assert figures["turns a battle"] == 20
+    of_turns = {"time a turn": 5e7, "IPC lines to Node a turn": 2, "IPC lines from Node a turn": 3}
+    assert {name: figures[name] for name in of_turns if name in figures} == (
+        of_turns if told else {}
+    )
 
 
 # Laps

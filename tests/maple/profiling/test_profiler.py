@@ -299,6 +299,18 @@ def test_a_live_summary_comes_every_so_many_steps(clock: FakeClock) -> None:
     assert "WHAT PROFILING COST" not in said[0]
 
 
+def test_a_live_summary_comes_though_everything_was_forgotten_meanwhile(clock: FakeClock) -> None:
+    """As a run does that records each batch by itself, which is shorter."""
+    profiler = Profiler(ProfilingConfig(summary_every=100), clock=clock)
+    said: list[str] = []
+    profiler._say = said.append
+    profiler.enable(system=False)
+    for _ in range(7):
+        profiler.reset()
+        profiler.step(30)
+    assert [text.splitlines()[0] for text in said] == ["after 30 steps"] * 2
+
+
 # Summaries and files
 
 
