@@ -6,8 +6,9 @@ machine differ by a few percent besides: both have to be exceeded before anythin
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,7 +19,7 @@ from .battles import battle_figures
 from .errors import NothingRecorded
 from .intervals import length, union
 from .metrics import merge_metrics
-from .noise import DRIFT, Lap, Verdict, Wanted, judge, judge_quotients
+from .noise import DRIFT, Lap, Verdict, Wanted, judge, judge_in_turn, judge_quotients
 from .session import Feed, Metric, ProcessPart
 
 __all__ = ["Compared", "Comparison", "Section", "Verdict", "compare"]
@@ -65,6 +66,8 @@ class Comparison:
     overall: tuple[Compared, ...]
     operations: tuple[Compared, ...]
     metrics: tuple[Compared, ...]
+    in_turn: bool
+    """Whether each lap of one was recorded beside one of the other."""
 
     @property
     def rows(self) -> tuple[Compared, ...]:
@@ -75,13 +78,36 @@ def compare(first: Analysis, second: Analysis) -> Comparison:
     for analysis in (first, second):
         if not analysis.rows:
             raise NothingRecorded(f"{analysis.session.name} has no operations to compare")
+    in_turn = _took_turns(first, second)
+    judged = _judged_in_turn if in_turn else _judged
     return Comparison(
         first=first,
         second=second,
-        overall=tuple(_overall(first, second)),
-        operations=tuple(_operations(first, second)),
-        metrics=tuple(_metrics(first, second)),
+        overall=tuple(_overall(first, second, judged)),
+        operations=tuple(_operations(first, second, judged)),
+        metrics=tuple(_metrics(first, second, judged)),
+        in_turn=in_turn,
     )
+
+
+def _took_turns(first: Analysis, second: Analysis) -> bool:
+    """Whether they were recorded on the same machine lap by lap, each beside one of the other."""
+    sessions = first.session, second.session
+    if sessions[0].machine.boot != sessions[1].machine.boot:
+        return False
+    laps = [[part for part in one.processes if _is_a_lap(part)] for one in sessions]
+    if [len(one) for one in laps] != [len(one.processes) for one in sessions]:
+        return False
+    if len(laps[0]) != len(laps[1]):
+        return False
+    began = [[part.windows[0][0] for part in one] for one in laps]
+    pairs = itertools.pairwise(zip(*began, strict=True))
+    return all(max(before) < min(after) for before, after in pairs)
+
+
+def _is_a_lap(part: ProcessPart) -> bool:
+    """Whether it was recorded for a single lap, which somebody has set."""
+    return part.by_hand and len(part.windows) == 1 and [lap.laps for lap in part.laps] == [1]
 
 
 _Sizes = tuple[int, ...]
@@ -134,6 +160,7 @@ def _compared(
     unit: str = "",
     wanted: Wanted = Wanted.LESS,
     drift: float = DRIFT,
+    judged: _Judges,
 ) -> Compared:
     one = None if first is None else first.shown
     other = None if second is None else second.shown
@@ -143,7 +170,7 @@ def _compared(
     elif first.once or second.once:
         verdict = Verdict.ONCE
     else:
-        ratio, interval, verdict = _judged(first, second, wanted, drift)
+        ratio, interval, verdict = judged(first, second, wanted, drift)
     if verdict in _UNDECIDED and one and one > 0 and other and other > 0:
         ratio = other / one
     calls = None
@@ -164,21 +191,36 @@ def _compared(
     )
 
 
-def _judged(
-    first: _Measured, second: _Measured, wanted: Wanted, drift: float
-) -> tuple[float | None, tuple[float, float] | None, Verdict]:
+_Judgement = tuple[float | None, tuple[float, float] | None, Verdict]
+_Judges = Callable[[_Measured, _Measured, Wanted, float], _Judgement]
+
+
+def _judged(first: _Measured, second: _Measured, wanted: Wanted, drift: float) -> _Judgement:
     pairs = first.pairs(second)
     if first.counted:
         paired = bool(pairs)
         return judge_quotients(first.laps, second.laps, paired=paired, wanted=wanted, drift=drift)
-    ratios = [(one[0] / one[1], other[0] / other[1]) for one, other in pairs if one[1] and other[1]]
-    return judge(first.series, second.series, pairs=ratios, wanted=wanted, drift=drift)
+    return judge(first.series, second.series, pairs=_quotients(pairs), wanted=wanted, drift=drift)
+
+
+def _judged_in_turn(
+    first: _Measured, second: _Measured, wanted: Wanted, drift: float
+) -> _Judgement:
+    pairs = _quotients(first.pairs(second))
+    if not pairs or min(map(min, pairs)) <= 0:
+        return _judged(first, second, wanted, drift)
+    return judge_in_turn(pairs, wanted=wanted)
+
+
+def _quotients(pairs: Sequence[tuple[Lap, Lap]]) -> list[tuple[float, float]]:
+    """Of laps that belong together, where both have something to divide by."""
+    return [(one[0] / one[1], other[0] / other[1]) for one, other in pairs if one[1] and other[1]]
 
 
 # Operations
 
 
-def _operations(first: Analysis, second: Analysis) -> Iterator[Compared]:
+def _operations(first: Analysis, second: Analysis, judged: _Judges) -> Iterator[Compared]:
     before, after = _rows(first), _rows(second)
     for key in dict.fromkeys((*before, *after)):
         row, _ = after.get(key) or before[key]
@@ -190,6 +232,7 @@ def _operations(first: Analysis, second: Analysis) -> Iterator[Compared]:
             place=row.place,
             depth=row.depth,
             unit="ns a call",
+            judged=judged,
         )
 
 
@@ -235,11 +278,11 @@ def _time_of_a_call(found: tuple[Row, _Sizes] | None) -> _Measured | None:
 # The whole
 
 
-def _overall(first: Analysis, second: Analysis) -> Iterator[Compared]:
+def _overall(first: Analysis, second: Analysis, judged: _Judges) -> Iterator[Compared]:
     both = first, second
     laps = [_laps_by_hand(analysis) for analysis in both]
     if any(laps):
-        yield _compared("a lap", *laps, unit="ns")
+        yield _compared("a lap", *laps, unit="ns", judged=judged)
     for count, title in _COUNTED.items():
         counts = [analysis.count(count) for analysis in both]
         if any(counts):
@@ -250,6 +293,7 @@ def _overall(first: Analysis, second: Analysis) -> Iterator[Compared]:
                     for analysis, number in zip(both, counts, strict=True)
                 ),
                 unit="ns",
+                judged=judged,
             )
     figures = [{one.name: one.value for one in battle_figures(analysis)} for analysis in both]
     for count, title in _RATES.items():
@@ -261,27 +305,30 @@ def _overall(first: Analysis, second: Analysis) -> Iterator[Compared]:
                     for one, analysis in zip(figures, both, strict=True)
                 ),
                 wanted=Wanted.MORE,
+                judged=judged,
             )
-    yield from _system(first, second)
+    yield from _system(first, second, judged)
 
 
-def _system(first: Analysis, second: Analysis) -> Iterator[Compared]:
+def _system(first: Analysis, second: Analysis, judged: _Judges) -> Iterator[Compared]:
     both = first, second
     shares = [_cpu_shares(analysis) for analysis in both]
     if any(shares):
         # More of it is no good or bad in itself: it may be that more was done.
         looks = map(_looked_at, shares)
-        yield _compared("CPU of the machine", *looks, unit="share", wanted=Wanted.NEITHER)
+        yield _compared(
+            "CPU of the machine", *looks, unit="share", wanted=Wanted.NEITHER, judged=judged
+        )
     memory = [
         [float(sum(moment.rss.values())) for moment in analysis.machine.timeline if moment.rss]
         for analysis in both
     ]
     if any(memory):
-        yield _compared("resident memory", *map(_looked_at, memory), unit="bytes")
+        yield _compared("resident memory", *map(_looked_at, memory), unit="bytes", judged=judged)
     peaks = [analysis.machine.rss_peak for analysis in both]
     if any(peaks):
         one, other = (None if peak is None else _Measured(value=peak, once=True) for peak in peaks)
-        yield _compared("peak memory", one, other, unit="bytes")
+        yield _compared("peak memory", one, other, unit="bytes", judged=judged)
 
 
 def _looked_at(series: Sequence[float]) -> _Measured | None:
@@ -334,7 +381,7 @@ def _rate_of(count: str, whole: float, analysis: Analysis) -> _Measured:
 # Metrics
 
 
-def _metrics(first: Analysis, second: Analysis) -> Iterator[Compared]:
+def _metrics(first: Analysis, second: Analysis, judged: _Judges) -> Iterator[Compared]:
     before, after = _by_role(first), _by_role(second)
     for key in dict.fromkeys((*before, *after)):
         role, name, unit = key
@@ -348,6 +395,7 @@ def _metrics(first: Analysis, second: Analysis) -> Iterator[Compared]:
             wanted=Wanted.NEITHER,
             # What the same code does, unlike how long that takes, does not differ by itself.
             drift=0.0,
+            judged=judged,
         )
 
 

@@ -2,7 +2,8 @@
 
 A machine that is slow for a while makes several laps in a row slow. Such laps are worth fewer than
 there are: the longer they resemble each other, the wider is the interval of what was measured.
-Where both series go the same way, as while something warms up, they are judged lap by lap.
+Where both series go the same way, as while something warms up, they are judged lap by lap. So are
+laps of two that took turns: the weather of the machine is the same for both of a pair.
 """
 
 from __future__ import annotations
@@ -16,19 +17,28 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "CONFIDENCE_IN_TURN",
     "DRIFT",
     "ENOUGH_LAPS",
+    "LEAST_EFFECT",
     "LEAST_LAPS",
     "LEAST_PAIRS",
     "Lap",
     "Verdict",
     "Wanted",
+    "interval_of_median",
     "judge",
+    "judge_in_turn",
     "judge_quotients",
 ]
 
 DRIFT = 0.05
 """By how much runs of the same code may differ as a whole."""
+LEAST_EFFECT = 0.03
+"""Less than that is no difference, also between two that took turns on the same machine."""
+CONFIDENCE_IN_TURN = 0.90
+_WIDEST = math.log(2)
+"""What may be twice as much, or half, is not the same within noise: nothing was found out."""
 LEAST_LAPS = 5
 ENOUGH_LAPS = 10
 """Of so many that do not tell, it is not their number that is to blame."""
@@ -104,17 +114,18 @@ def judge(
     together = np.asarray(pairs, np.float64).reshape(-1, 2)
     before, after = float(np.median(one)), float(np.median(other))
     limits = -drift * abs(before), drift * abs(before)
+    widest = math.inf
     is_positive = bool(one.min() > 0 and other.min() > 0)
     if is_positive:
         one, other, together = np.log(one), np.log(other), np.log(together)
-        limits = math.log1p(-drift), math.log1p(drift)
+        limits, widest = (math.log1p(-drift), math.log1p(drift)), _WIDEST
     difference = _of_medians(one, other)
     ratio = after / before if is_positive else None
-    verdict = _verdict(difference, limits, least, wanted)
+    verdict = _verdict(difference, limits, least, wanted, widest)
     if verdict is Verdict.UNSTEADY and len(together) >= LEAST_PAIRS:
         paired = _of_medians(together[:, 1] - together[:, 0])
         if paired.worth >= (LEAST_LAPS if len(together) >= _MANY_PAIRS else ENOUGH_LAPS):
-            difference, verdict = paired, _verdict(paired, limits, least, wanted)
+            difference, verdict = paired, _verdict(paired, limits, least, wanted, widest)
             ratio = _exponential(paired.middle) if is_positive else None
     return _told(ratio, difference, verdict)
 
@@ -157,13 +168,51 @@ def judge_quotients(
     return _told(ratio, difference, verdict)
 
 
+def judge_in_turn(
+    pairs: Sequence[tuple[float, float]], *, wanted: Wanted = Wanted.LESS
+) -> tuple[float | None, tuple[float, float] | None, Verdict]:
+    """The same of two that took turns, from their neighbouring laps, which are all above zero.
+
+
+    Told is the median of the ratios, whose interval is exact whatever these are spread like. They
+    differ if it leaves out 1, and by more than a little: it takes five pairs, all on one side.
+    """
+    ratios = [after / before for before, after in pairs]
+    interval = interval_of_median(ratios, CONFIDENCE_IN_TURN)
+    if interval is None:
+        return None, None, Verdict.TOO_FEW
+    ratio, (low, high) = float(np.median(ratios)), interval
+    if (low > 1 or high < 1) and abs(math.log(ratio)) > math.log1p(LEAST_EFFECT):
+        return ratio, interval, wanted.value[low > 1]
+    if math.log(high) > _WIDEST or math.log(low) < -_WIDEST:
+        return None, None, Verdict.TOO_FEW if len(ratios) < ENOUGH_LAPS else Verdict.UNSTEADY
+    return ratio, interval, Verdict.NOISE
+
+
+def interval_of_median(values: Sequence[float], confidence: float) -> tuple[float, float] | None:
+    """Between which of the values the true median lies, whatever they are spread like.
+
+    None if not even the lowest and the highest are far enough apart for that.
+    """
+    count, ordered = len(values), sorted(values)
+    left_out, below = 0, 0
+    while 2 * (below + math.comb(count, left_out)) <= (1 - confidence) * 2**count:
+        below += math.comb(count, left_out)
+        left_out += 1
+    return (ordered[left_out - 1], ordered[-left_out]) if left_out else None
+
+
 def _verdict(
-    difference: _Difference, limits: tuple[float, float], laps: int, wanted: Wanted
+    difference: _Difference,
+    limits: tuple[float, float],
+    laps: int,
+    wanted: Wanted,
+    widest: float = _WIDEST,
 ) -> Verdict:
     """It is one only if it is for sure beyond what runs of the same code may differ by."""
     if difference.low > limits[1] or difference.high < limits[0]:
         return wanted.value[difference.low > limits[1]]
-    if difference.worth >= LEAST_LAPS:
+    if difference.worth >= LEAST_LAPS and max(-difference.low, difference.high) <= widest:
         return Verdict.NOISE
     return Verdict.TOO_FEW if laps < ENOUGH_LAPS else Verdict.UNSTEADY
 

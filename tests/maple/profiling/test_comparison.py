@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from maple.profiling.analysis import Analysis, analyse
 from maple.profiling.comparison import Compared, Comparison, compare
 from maple.profiling.noise import Verdict
 from maple.profiling.renderers.side_by_side import render_comparison, render_csv
-from maple.profiling.session import Sample, Usage
+from maple.profiling.session import Sample, Session, Usage, merge_sessions
 from tests.maple.profiling.stage import SECOND, FakeClock, recorded
 
 
@@ -203,6 +204,74 @@ def test_time_while_the_profiler_is_off_makes_no_lap_longer() -> None:
         clock.go(9)
     [part] = profiler.session("test").processes
     assert [lap.time for lap in part.laps] == [SECOND] * 6
+
+
+# Laps of two that took turns
+
+
+def in_turn(ratios: Sequence[float], *, swapped: Sequence[int] = ()) -> tuple[Analysis, Analysis]:
+    """Laps of two that were recorded by turns, each by itself, on a machine that becomes slower.
+
+    So many times as long as the first takes the second. Of swapped pairs, the second came first.
+    """
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    recorded: tuple[list[Session], list[Session]] = [], []
+    for lap, ratio in enumerate(ratios):
+        for which in (1, 0) if lap in swapped else (0, 1):
+            profiler.reset()
+            profiler.enable(system=False)
+            with profiler.profile("env_step"):
+                clock.go((1 + lap) * (ratio if which else 1.0))
+            with profiler.profile("backward"):
+                clock.go(1 + lap)
+            profiler.metric("reward", -1.0)
+            profiler.lap()
+            profiler.disable()
+            recorded[which].append(profiler.session("test"))
+            clock.go(0.1)
+    first, second = (analyse(merge_sessions(sessions)) for sessions in recorded)
+    return first, second
+
+
+def test_laps_that_took_turns_are_judged_beside_their_neighbours() -> None:
+    compared = compare(*in_turn([0.7, 0.8, 0.75, 0.9, 0.85], swapped=[1, 3]))
+    found = verdict(compared, "env_step")
+    assert (found.verdict, found.interval) == (Verdict.BETTER, (0.7, 0.9))
+    assert found.ratio == pytest.approx(0.8)
+    assert verdict(compared, "backward").verdict is Verdict.NOISE
+    # What is not above zero has no ratio.
+    assert verdict(compared, "reward").ratio is None
+    text = render_comparison(compared)
+    assert "took turns" in text
+    assert "95 % interval" not in text
+
+
+@pytest.mark.parametrize("ratios", [[0.7, 0.8, 1.1, 0.9, 0.85], [0.98, 0.99, 0.97, 0.975, 0.98]])
+def test_neighbours_that_do_not_agree_or_hardly_differ_are_noise(ratios: list[float]) -> None:
+    assert verdict(compare(*in_turn(ratios)), "env_step").verdict is Verdict.NOISE
+
+
+def test_neighbours_that_say_nothing_are_not_called_alike() -> None:
+    ratios = [0.3, 1.0, 4.0, 1.2, 0.8]
+    assert verdict(compare(*in_turn(ratios)), "env_step").verdict is Verdict.TOO_FEW
+    assert verdict(compare(*in_turn(ratios * 4)), "env_step").verdict is Verdict.NOISE
+
+
+def test_four_laps_in_turn_are_too_few() -> None:
+    assert verdict(compare(*in_turn([0.5] * 4)), "env_step").verdict is Verdict.TOO_FEW
+
+
+def test_runs_one_after_the_other_did_not_take_turns() -> None:
+    first, second = in_turn([0.5] * 6)
+    assert compare(first, second).in_turn
+    halves = [first.session.processes[:3], second.session.processes[3:]]
+    apart = [
+        analyse(msgspec.structs.replace(one.session, processes=half))
+        for one, half in zip((first, second), halves, strict=True)
+    ]
+    assert not compare(*apart).in_turn
+    assert not compare(first, apart[1]).in_turn
 
 
 # What was not timed call by call

@@ -203,3 +203,10 @@ def test_values_below_zero_have_a_verdict_and_no_ratio() -> None:
         Verdict.HIGHER,
     )
     assert judge([0.0] * 9, [0.0] * 9, wanted=Wanted.NEITHER)[2] is Verdict.NOISE
+
+
+def test_what_may_be_half_or_twice_as_much_is_not_called_the_same() -> None:
+    random = np.random.default_rng(4)
+    first, second = (np.exp(2.0 * random.standard_normal(12)).tolist() for _ in range(2))
+    assert judge(first, second)[2] is Verdict.UNSTEADY
+    assert judge(first[:9], second[:9])[2] is Verdict.TOO_FEW

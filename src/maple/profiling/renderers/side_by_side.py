@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bridge.throughput.quantities import MISSING, duration, number, percent, size
 
 from ..comparison import Compared, Comparison
-from ..noise import DRIFT, ENOUGH_LAPS, LEAST_LAPS, LEAST_PAIRS, Verdict
+from ..noise import (
+    CONFIDENCE_IN_TURN,
+    DRIFT,
+    ENOUGH_LAPS,
+    LEAST_EFFECT,
+    LEAST_LAPS,
+    LEAST_PAIRS,
+    Verdict,
+)
 from ..session import Session
 from .grid import columns, heading
 
@@ -36,12 +45,23 @@ _HOW_IT_IS_JUDGED = f"""\
 Shown are medians of laps, or of looks at CPU and memory; all laps together for episodes, steps,
 decisions and battles; averages of the run where there are none. Better or worse: the whole interval
 is outside of {1 - DRIFT:.2f} to {1 + DRIFT:.2f}, as runs of the same code may differ by \
-{DRIFT:.0%}. It is resampled
+{percent(DRIFT)}. It is resampled
 from laps, and the wider the more neighbours resemble each other. Where that tells nothing, as while
 both runs warm up, {LEAST_PAIRS} laps or more that were set by hand are compared one by one, if both
 runs have as many: then the ratio is the median of theirs, or that of all together. Of CPU and of
 metrics nobody knows what is better: they are higher or lower, metrics if the interval leaves out 1.
 Of many rows, some may look different by chance."""
+
+_HOW_IT_IS_JUDGED_IN_TURN = textwrap.fill(
+    "The two took turns, lap by lap, so that both had the same machine: a ratio is the median of "
+    "those of neighbouring laps. Its interval is exact, of "
+    f"{percent(CONFIDENCE_IN_TURN)}. Better or worse: the interval leaves out 1, and the ratio is "
+    f"off by more than {percent(LEAST_EFFECT)}; that takes {LEAST_LAPS} laps, all on one side. "
+    "Looks at CPU and memory are not paired: their interval is resampled, of 95 %. Of CPU and of "
+    "metrics nobody knows what is better: they are higher or lower. Of many rows, some may look "
+    "different by chance.",
+    100,
+)
 
 _WHAT_HELPS = f"""\
 Too few or too unsteady: set laps with profiler.lap(), {LEAST_LAPS} at least, \
@@ -51,7 +71,8 @@ many in both runs. Warm up first, as with env.warmed(), and let no other program
 
 def render_comparison(comparison: Comparison) -> str:
     first, second = comparison.first.session, comparison.second.session
-    head = ("", "first", "second", "second / first", "95 % interval", "verdict")
+    interval = "interval" if comparison.in_turn else "95 % interval"
+    head = ("", "first", "second", "second / first", interval, "verdict")
     lines = [
         f"first:  {first.name}, {duration(comparison.first.wall)}, began {first.began}",
         f"second: {second.name}, {duration(comparison.second.wall)}, began {second.began}",
@@ -70,7 +91,7 @@ def render_comparison(comparison: Comparison) -> str:
         several = len({one.place for one in comparison.metrics}) > 1
         rows = [(_metric(one, several), *_row(one)[1:]) for one in comparison.metrics]
         lines += columns(("metric", *head[1:]), rows)
-    lines += ["", _HOW_IT_IS_JUDGED]
+    lines += ["", _HOW_IT_IS_JUDGED_IN_TURN if comparison.in_turn else _HOW_IT_IS_JUDGED]
     if any(one.verdict in (Verdict.TOO_FEW, Verdict.UNSTEADY) for one in comparison.rows):
         lines.append(_WHAT_HELPS)
     lines.append(f"Operations: {_counted(comparison.operations)}.")

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 
 from bridge.throughput.quantities import MISSING, number, percent, seconds
 
+from ..noise import CONFIDENCE_IN_TURN, LEAST_EFFECT
 from ..renderers.cost import cost_of_a_call
 from ..renderers.grid import bar, columns, heading
 from .advice import recommend
 from .components import COLLECTION, COMPONENTS, WHOLE
 from .result import Batch, Mode, TrainingTime
-from .verdict import CONFIDENCE, LEAST_EFFECT, Compared, compare, did_the_same
+from .verdict import Compared, compare, did_the_same
 
 __all__ = ["render"]
 
@@ -23,8 +24,8 @@ _HOW_IT_IS_JUDGED = (
     "The speed-up is the median of {pairs} ratios of neighbouring batches, by the time of a "
     "decision, and the spread is from the lowest to the highest. It is faster or slower if that is "
     f"more than {LEAST_EFFECT * 100:.0f}\N{NO-BREAK SPACE}% and an exact interval of the median, "
-    f"of {CONFIDENCE * 100:.0f}\N{NO-BREAK SPACE}%, does not hold 1; of so many rows, one may be "
-    "called so by chance."
+    f"of {CONFIDENCE_IN_TURN * 100:.0f}\N{NO-BREAK SPACE}%, does not hold 1; of so many rows, one "
+    "may be called so by chance."
 )
 
 

@@ -6,18 +6,16 @@ does not hold 1. That takes five batches, and then all on one side. Measures and
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ..noise import CONFIDENCE_IN_TURN, LEAST_EFFECT, interval_of_median
 from .components import COMPONENTS, WHOLE
 from .result import Mode
 
 __all__ = [
-    "CONFIDENCE",
-    "LEAST_EFFECT",
     "Compared",
     "Judgement",
     "Verdict",
@@ -25,9 +23,6 @@ __all__ = [
     "did_the_same",
     "judge",
 ]
-
-CONFIDENCE = 0.90
-LEAST_EFFECT = 0.03
 
 
 class Verdict(StrEnum):
@@ -87,7 +82,7 @@ def judge(ratios: Sequence[float]) -> Judgement | None:
     if not ratios:
         return None
     median = statistics.median(ratios)
-    interval = _interval_of_median(ratios)
+    interval = interval_of_median(ratios, CONFIDENCE_IN_TURN)
     if interval is None:
         verdict = Verdict.TOO_FEW
     elif interval[0] > 1 and median > 1 + LEAST_EFFECT:
@@ -114,16 +109,3 @@ def _ratios(before: Mode, after: Mode, key: str) -> list[float]:
 def _per_decision(mode: Mode, key: str) -> list[float]:
     batches = zip(mode.times(key), mode.batches, strict=True)
     return [time / batch.figures.decisions for time, batch in batches]
-
-
-def _interval_of_median(values: Sequence[float]) -> tuple[float, float] | None:
-    """Between which of the values the true median lies, whatever they are spread like.
-
-    None if not even the lowest and the highest are far enough apart for that.
-    """
-    count, ordered = len(values), sorted(values)
-    left_out, below = 0, 0
-    while 2 * (below + math.comb(count, left_out)) <= (1 - CONFIDENCE) * 2**count:
-        below += math.comb(count, left_out)
-        left_out += 1
-    return (ordered[left_out - 1], ordered[-left_out]) if left_out else None
