@@ -26,7 +26,6 @@ __all__ = ["Compared", "Comparison", "Section", "Verdict", "compare"]
 
 _COUNTED = {"episodes": "wall time of an episode", "steps": "wall time of a step"}
 _RATES = {"decisions": "decisions a second", "battles_ended": "battles a second"}
-_UNDECIDED = (Verdict.TOO_FEW, Verdict.UNSTEADY, Verdict.ONCE)
 
 
 class Section(StrEnum):
@@ -171,7 +170,8 @@ def _compared(
         verdict = Verdict.ONCE
     else:
         ratio, interval, verdict = judged(first, second, wanted, drift)
-    if verdict in _UNDECIDED and one and one > 0 and other and other > 0:
+    is_open = verdict is Verdict.ONCE or verdict.is_undecided
+    if is_open and one and one > 0 and other and other > 0:
         ratio = other / one
     calls = None
     if first and second and first.calls is not None and second.calls is not None:

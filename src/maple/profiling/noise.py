@@ -30,6 +30,7 @@ __all__ = [
     "judge",
     "judge_in_turn",
     "judge_quotients",
+    "judge_ratios",
 ]
 
 DRIFT = 0.05
@@ -72,6 +73,11 @@ class Verdict(StrEnum):
     ONCE = "measured once"
     GONE = "only in the first"
     NEW = "only in the second"
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether there were laps, and they did not tell."""
+        return self in (Verdict.TOO_FEW, Verdict.UNSTEADY)
 
 
 class Wanted(Enum):
@@ -171,22 +177,30 @@ def judge_quotients(
 def judge_in_turn(
     pairs: Sequence[tuple[float, float]], *, wanted: Wanted = Wanted.LESS
 ) -> tuple[float | None, tuple[float, float] | None, Verdict]:
-    """The same of two that took turns, from their neighbouring laps, which are all above zero.
+    """The same of two that took turns, from their neighbouring laps, which are all above zero."""
+    ratio, interval, verdict = judge_ratios([after / before for before, after in pairs], wanted)
+    return (None, None, verdict) if verdict.is_undecided else (ratio, interval, verdict)
 
 
-    Told is the median of the ratios, whose interval is exact whatever these are spread like. They
-    differ if it leaves out 1, and by more than a little: it takes five pairs, all on one side.
+def judge_ratios(
+    ratios: Sequence[float], wanted: Wanted = Wanted.LESS
+) -> tuple[float, tuple[float, float] | None, Verdict]:
+    """The median of the ratios of neighbouring laps, where it lies, and what that means.
+
+    The interval is exact, whatever they are spread like. They differ if it leaves out 1, and by
+    more than a little: it takes five pairs, all on one side.
     """
-    ratios = [after / before for before, after in pairs]
-    interval = interval_of_median(ratios, CONFIDENCE_IN_TURN)
+    ratio, interval = float(np.median(ratios)), interval_of_median(ratios, CONFIDENCE_IN_TURN)
     if interval is None:
-        return None, None, Verdict.TOO_FEW
-    ratio, (low, high) = float(np.median(ratios)), interval
+        return ratio, None, Verdict.TOO_FEW
+    low, high = interval
     if (low > 1 or high < 1) and abs(math.log(ratio)) > math.log1p(LEAST_EFFECT):
-        return ratio, interval, wanted.value[low > 1]
-    if math.log(high) > _WIDEST or math.log(low) < -_WIDEST:
-        return None, None, Verdict.TOO_FEW if len(ratios) < ENOUGH_LAPS else Verdict.UNSTEADY
-    return ratio, interval, Verdict.NOISE
+        verdict = wanted.value[low > 1]
+    elif max(math.log(high), -math.log(low)) <= _WIDEST:
+        verdict = Verdict.NOISE
+    else:
+        verdict = Verdict.TOO_FEW if len(ratios) < ENOUGH_LAPS else Verdict.UNSTEADY
+    return ratio, interval, verdict
 
 
 def interval_of_median(values: Sequence[float], confidence: float) -> tuple[float, float] | None:
@@ -220,7 +234,7 @@ def _verdict(
 def _told(
     ratio: float | None, difference: _Difference, verdict: Verdict
 ) -> tuple[float | None, tuple[float, float] | None, Verdict]:
-    if ratio is None or verdict in (Verdict.TOO_FEW, Verdict.UNSTEADY):
+    if ratio is None or verdict.is_undecided:
         return None, None, verdict
     return ratio, (_exponential(difference.low), _exponential(difference.high)), verdict
 

@@ -92,7 +92,7 @@ def render_comparison(comparison: Comparison) -> str:
         rows = [(_metric(one, several), *_row(one)[1:]) for one in comparison.metrics]
         lines += columns(("metric", *head[1:]), rows)
     lines += ["", _HOW_IT_IS_JUDGED_IN_TURN if comparison.in_turn else _HOW_IT_IS_JUDGED]
-    if any(one.verdict in (Verdict.TOO_FEW, Verdict.UNSTEADY) for one in comparison.rows):
+    if any(one.verdict.is_undecided for one in comparison.rows):
         lines.append(_WHAT_HELPS)
     lines.append(f"Operations: {_counted(comparison.operations)}.")
     return "\n".join(lines) + "\n"

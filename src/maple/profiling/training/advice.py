@@ -58,6 +58,11 @@ def _about_gain(judgement: Judgement) -> str:
             return "Turbo makes batches slower here, which it should not: run scripts/ipc_stats.py."
         case Verdict.TOO_FEW:
             return "There are too few batches to say what turbo gains: --batches 5, or more."
+        case Verdict.UNSTEADY:
+            return (
+                "Batches differ too much to say what turbo gains: end other programs, or measure "
+                "more of them (--batches 20)."
+            )
         case Verdict.NOISE:
             return "What turbo gains is within noise here; its output is the same, so keep it on."
 

@@ -1,7 +1,6 @@
 """What ratios of neighbouring batches say of two modes: faster, slower, or within noise.
 
-It is faster or slower only if that is more than 3 % and an exact interval of the median, of 90 %,
-does not hold 1. That takes five batches, and then all on one side. Measures and shows nothing.
+The rule is that of `noise.judge_ratios`, which needs five batches. Measures and shows nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..noise import CONFIDENCE_IN_TURN, LEAST_EFFECT, interval_of_median
+from .. import noise
 from .components import COMPONENTS, WHOLE
 from .result import Mode
 
@@ -32,6 +31,16 @@ class Verdict(StrEnum):
     SLOWER = "slower"
     NOISE = "within noise"
     TOO_FEW = "too few batches to tell"
+    UNSTEADY = "too unsteady to tell"
+
+
+_OF_A_MODE = {
+    noise.Verdict.BETTER: Verdict.FASTER,
+    noise.Verdict.WORSE: Verdict.SLOWER,
+    noise.Verdict.NOISE: Verdict.NOISE,
+    noise.Verdict.TOO_FEW: Verdict.TOO_FEW,
+    noise.Verdict.UNSTEADY: Verdict.UNSTEADY,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,22 +90,13 @@ def judge(ratios: Sequence[float]) -> Judgement | None:
     """What ratios of times say, the first mode's over the second's; None if there are none."""
     if not ratios:
         return None
-    median = statistics.median(ratios)
-    interval = interval_of_median(ratios, CONFIDENCE_IN_TURN)
-    if interval is None:
-        verdict = Verdict.TOO_FEW
-    elif interval[0] > 1 and median > 1 + LEAST_EFFECT:
-        verdict = Verdict.FASTER
-    elif interval[1] < 1 and median < 1 / (1 + LEAST_EFFECT):
-        verdict = Verdict.SLOWER
-    else:
-        verdict = Verdict.NOISE
+    speed_up, interval, verdict = noise.judge_ratios(ratios, noise.Wanted.MORE)
     return Judgement(
-        speed_up=median,
+        speed_up=speed_up,
         lowest=min(ratios),
         highest=max(ratios),
         interval=interval,
-        verdict=verdict,
+        verdict=_OF_A_MODE[verdict],
     )
 
 

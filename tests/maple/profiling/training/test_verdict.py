@@ -42,6 +42,13 @@ def test_what_goes_both_ways_is_noise_however_large() -> None:
     assert judge([1.5, 1.4, 0.9, 1.6, 1.3]).verdict is Verdict.NOISE
 
 
+def test_of_what_may_be_half_or_twice_as_fast_nothing_was_found_out() -> None:
+    both_ways = [0.4, 2.5, 1.0, 3.0, 0.3]
+
+    assert judge(both_ways).verdict is Verdict.TOO_FEW
+    assert judge(both_ways * 2).verdict is Verdict.UNSTEADY
+
+
 def test_what_is_certain_but_small_is_noise_too() -> None:
     assert judge([1.01, 1.02, 1.015, 1.01, 1.02]).verdict is Verdict.NOISE
     assert judge([0.99, 0.98, 0.985, 0.99, 0.98]).verdict is Verdict.NOISE
