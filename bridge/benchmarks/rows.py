@@ -434,14 +434,20 @@ def start_resets(
         yield Source(sample)
 
 
+def _speed_and_cost(sample: Sample) -> str:
+    cost = f"{sample.cpu_ms_per_decision:.3f} ms CPU per decision"
+    return f"{sample.battles_per_s:.1f} battles/s, {cost}"
+
+
 @dataclass(frozen=True, slots=True)
 class RowSpec:
     """A row by its fixed name: what it is, and where its samples come from.
 
     Rows of a group are measured in turns. `repeats` names the number of the plan that says how
     often: those that are closer to each other than the moods of a machine take many short samples.
-    `table` is where the row is shown. If rows of a group are `alike`, they play the same battles,
-    and it is an error if these do not come out the same.
+    `table` is where the row is shown, and `told` what is said of a sample as soon as it is taken.
+    If rows of a group are `alike`, they play the same battles, and it is an error if these do not
+    come out the same.
     """
 
     description: str
@@ -449,6 +455,7 @@ class RowSpec:
     group: str = "throughput"
     repeats: str = "repeats"
     table: str = "rows"
+    told: Callable[[Sample], str] = _speed_and_cost
     alike: bool = False
 
 

@@ -288,10 +288,7 @@ def _measure(group: str, runtime: Runtime, outcome: Outcome, progress: Progress)
                 for name in rows.keys() & taken.keys():
                     sample = taken[name]
                     outcome.samples.setdefault(name, []).append(sample)
-                    progress(
-                        f"{name}: {number + 1} of {repeats}, {sample.battles_per_s:.1f} battles/s,"
-                        f" {sample.cpu_ms_per_decision:.3f} ms CPU per decision"
-                    )
+                    progress(f"{name}: {number + 1} of {repeats}, {rows[name].told(sample)}")
             _require_alike({name for name, spec in rows.items() if spec.alike}, outcome)
 
 
