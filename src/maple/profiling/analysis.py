@@ -9,7 +9,7 @@ threads, tasks or processes have worked side by side, and those of children to t
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -43,7 +43,7 @@ class Row:
     """An operation where it stands in a place. Times are nanoseconds; None is not measured.
 
     `covered` is when at least one call was under way, or at most that if `is_bound`; `own` is what
-    its children do not explain.
+    its children do not explain, and `least` how long that takes with as many at once as there were.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Row:
     calls: int
     busy: float
     own: float
+    least: float
     covered: float | None
     is_bound: bool
     capacity: float
@@ -94,8 +95,6 @@ class Place:
     key: str
     """What it is called in every session, however many processes there were."""
     processes: int
-    at_once: int
-    """How many calls of a level there were at the same time at the most."""
     capacities: tuple[float, ...]
     rows: tuple[Row, ...]
     feed: Feed | None = None
@@ -105,6 +104,19 @@ class Place:
 
     def children(self, row: Row) -> list[Row]:
         return [one for one in self.rows if one.path[:-1] == row.path]
+
+    def labels(self, least: int = 1) -> dict[tuple[str, ...], str]:
+        """What to call each row: so many of its last names, or as many as no other row ends with.
+
+        One that is in itself is called by its whole path, if nothing less tells it apart.
+        """
+        ends = Counter(row.path[-size:] for row in self.rows for size in range(1, row.depth + 2))
+        labels = {}
+        for path in (row.path for row in self.rows):
+            sizes = range(least, len(path))
+            enough = next((size for size in sizes if ends[path[-size:]] == 1), len(path))
+            labels[path] = " / ".join(path[-enough:])
+        return labels
 
     @property
     def share(self) -> float:
@@ -293,15 +305,15 @@ def _timed_place(
         for number, operation in source.operations:
             found[operation.path].append((source, number, operation))
     grouped = _capacities_of_groups(found, capacities)
+    processes = len({source.part.pid for source in sources})
     rows = [
-        _timed_row(name, path, entries, grouped[path[:-1]], wall, config)
+        _timed_row(name, path, entries, grouped[path[:-1]], wall, config, processes)
         for path, entries in found.items()
     ]
     return Place(
         name=name,
         key=key,
-        processes=len({source.part.pid for source in sources}),
-        at_once=_at_once(sources),
+        processes=processes,
         capacities=capacities,
         rows=tuple(_from_the_top(rows)),
     )
@@ -314,6 +326,7 @@ def _timed_row(
     capacity: float,
     wall: int,
     config: ProfilingConfig,
+    processes: int,
 ) -> Row:
     operations = [operation for _, _, operation in entries]
     encoded = [operation.hdr for operation in operations if operation.hdr is not None]
@@ -332,6 +345,8 @@ def _timed_row(
         calls=calls,
         busy=busy,
         own=own,
+        # Processes work side by side, and parts of the same one came one after the other.
+        least=sum(operation.least for operation in operations) / processes,
         covered=covered,
         is_bound=is_bound,
         capacity=capacity,
@@ -363,15 +378,6 @@ def _covered(operations: Sequence[Operation], wall: int) -> tuple[int, bool]:
     together = union(_bounds([bounds for one in operations for bounds in one.intervals]))
     most = sum(operation.covered for operation in operations)
     return min(length(together), most, wall), any(operation.rough for operation in operations)
-
-
-def _at_once(sources: Sequence[_Source]) -> int:
-    """That of all processes together; parts of the same process came one after the other."""
-    most: dict[tuple[int, int], int] = defaultdict(int)
-    for source in sources:
-        process = source.part.pid, source.part.born
-        most[process] = max(most[process], source.part.tracks[source.number].at_once)
-    return sum(most.values())
 
 
 def _capacities(sources: Sequence[_Source], wall: int) -> tuple[float, ...]:
@@ -461,7 +467,6 @@ def _fed_place(name: str, feed: Feed, config: ProfilingConfig) -> Place:
         name=name,
         key=name,
         processes=feed.workers,
-        at_once=feed.capacity,
         capacities=(feed.capacity,) * (depth + 1),
         rows=tuple(rows),
         feed=feed,
@@ -488,12 +493,14 @@ def _fed_row(
         calls=distribution["count"],
         busy=busy,
         own=own,
+        least=own / capacity,
         covered=None,
         is_bound=False,
         capacity=capacity,
         share=_quotient(busy, wall * capacity),
         own_share=_quotient(own, wall * capacity),
-        mean=distribution["mean"],
+        # A histogram may round the longest down.
+        mean=min(distribution["mean"], distribution["max"]),
         shortest=None,
         longest=distribution["max"],
         p50=distribution["p50"],

@@ -197,12 +197,12 @@ def _peak(rows: Sequence[Row], gauge: str) -> int | None:
 
 def _stages(analysis: Analysis) -> Iterator[Stage]:
     for place in analysis.timed:
+        labels = place.labels()
         for row in place.rows:
             if not row.own:
                 continue
-            is_unique = sum(one.name == row.name for one in place.rows) == 1
             yield Stage(
-                name=row.name if is_unique else " / ".join(row.path[-2:]),
+                name=labels[row.path],
                 place=place.name,
                 capacity=row.capacity,
                 busy=row.own,
@@ -216,29 +216,24 @@ def _stages(analysis: Analysis) -> Iterator[Stage]:
 
 def _removable(place: Place, rows: Sequence[Row], wall: int) -> float:
     """How much of the wall time could go at most with what operations do by themselves."""
-    covered = sum(row.alone for row in rows)
-    return _at_most(place, covered, sum(map(_work, rows)), wall)
+    return _at_most(place, sum(row.alone for row in rows), rows, wall)
 
 
 def _removable_whole(place: Place, row: Row, wall: int) -> float:
     """The same of an operation with all that is in it."""
     inside = [one for one in place.rows if one.path[: len(row.path)] == row.path]
-    return _at_most(place, row.elapsed, sum(map(_work, inside)), wall)
+    return _at_most(place, row.elapsed, inside, wall)
 
 
-def _at_most(place: Place, covered: float, work: float, wall: int) -> float:
+def _at_most(place: Place, covered: float, removed: Sequence[Row], wall: int) -> float:
     """No more than it covers, nor so much that all else would take less than it can.
 
-    What ran beside it would still have to be done, with as many calls at once as there ever were.
+    What ran beside it would still have to be done, with as many at once as there were just then.
+    Those that wait may have no reason to, without what they wait for.
     """
-    whole = sum(map(_work, place.rows))
-    at_once = max(place.at_once, whole / wall if wall else 1.0)
-    return max(0.0, min(covered, wall - (whole - work) / at_once))
-
-
-def _work(row: Row) -> float:
-    """What it does itself. Those that wait may have no reason to, without what they wait for."""
-    return 0.0 if row.category == _WAITING else row.own
+    paths = {row.path for row in removed}
+    left = [r.least for r in place.rows if r.path not in paths and r.category != _WAITING]
+    return max(0.0, min(covered, wall - sum(left)))
 
 
 def _fed_stages(analysis: Analysis, place: Place, waiting: float | None) -> Iterator[Stage]:
@@ -321,25 +316,40 @@ def _is_large(severity: Severity, place: Place, row: Row, wall: int) -> bool:
 
 
 def _about_whole(severity: Severity, place: Place, row: Row, analysis: Analysis) -> Recommendation:
-    largest = max(place.children(row), key=lambda child: child.busy, default=row)
-    if largest.busy <= row.own:
-        largest = row
-    part = row.own if largest is row else largest.elapsed
+    largest, part = _largest_part(place, row)
     if severity == "SLOW":
-        whole, most = (f"{time / row.calls / 1e6:,.0f} ms" for time in (row.elapsed, part))
+        assert row.mean is not None
+        whole, most = (f"{time / 1e6:,.0f} ms" for time in (row.mean, part * row.mean))
         whole = f"{whole} a call"
     else:
         removable = _removable_whole(place, row, analysis.wall)
-        whole = f"{percent(removable / analysis.wall)} of the time"
-        most = percent(part / row.elapsed)
-    name = "its own" if largest is row else largest.name
+        whole, most = f"{percent(removable / analysis.wall)} of the time", percent(part)
+    if place.children(row):
+        name = "its own" if largest is row else largest.name
+        reason = f"{whole} with all that is in it, the largest part of it {name} ({most})"
+    else:
+        reason = f"{whole} in {' / '.join(row.path[:-1])}" if row.depth else whole
     return Recommendation(
         severity=severity,
         operation=row.name,
         place=row.place,
-        reason=f"{whole} with all that is in it, the largest part of it {name} ({most})",
+        reason=reason,
         advice=advise(severity, largest.name, largest.category, analysis),
     )
+
+
+def _largest_part(place: Place, row: Row) -> tuple[Row, float]:
+    """What takes the most of an operation: itself or one of its children, and what share of it.
+
+    Children side by side may be busy for longer than what they are in: they divide what they
+    explain of it.
+    """
+    children = place.children(row)
+    together = sum(child.busy for child in children)
+    explained = row.busy - row.own
+    parts = [(child, explained * child.busy / together) for child in children if together]
+    largest, time = max([(row, row.own), *parts], key=lambda part: part[1])
+    return largest, time / row.busy if row.busy else 0.0
 
 
 def _reason(severity: Severity, found: Bottleneck) -> str | None:

@@ -62,10 +62,11 @@ class Recording:
             now, stopped = self._clock(), self._tree.since
             for lane in self.recorder.lanes:
                 for call in lane:
-                    if not call.end:
+                    if not call.end or call.end > stopped:
                         call.start = min(call.start + now - stopped, now)
-                    elif call.end > stopped:
-                        call.end = max(call.start, stopped)
+                    if call.end > stopped:
+                        # What it was around goes on from now, when there is nothing around that.
+                        call.end = now
             self._tree.resume(now)
             if len(self._windows) >= _MOST_WINDOWS:
                 joined = join_nearest(np.array(self._windows), _MOST_WINDOWS // 2)
@@ -171,7 +172,6 @@ class Recording:
                 tracks=[
                     Track(
                         thread=track.thread,
-                        at_once=track.capacity.most,
                         capacities=self._tree.capacities(track),
                     )
                     for track in tracks
@@ -209,6 +209,7 @@ def _describe(node: Node, track: int) -> Operation:
         ended=node.ended,
         busy=node.busy,
         own=node.own,
+        least=round(node.least),
         covered=node.covered,
         shortest=histogram.min if node.calls else None,
         longest=histogram.max if node.calls else None,

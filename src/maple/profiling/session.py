@@ -96,8 +96,9 @@ class Operation(_Data, frozen=True):
     """An operation where it stands in the tree of its track, and what its calls add up to.
 
     `ended` is the time of the calls that have ended, `busy` that of all together, `covered` that of
-    at least one, `own` that of calls without a child under way. `intervals` are when it was
-    covered; more than that, if `rough`.
+    at least one, `own` that of calls without a child under way, and `least` how long that would
+    take with as many at once as there were calls in the track, from moment to moment. `intervals`
+    are when it was covered; more than that, if `rough`.
     """
 
     track: int
@@ -106,6 +107,7 @@ class Operation(_Data, frozen=True):
     ended: int
     busy: int
     own: int
+    least: int
     covered: int
     shortest: int | None
     longest: int | None
@@ -116,13 +118,9 @@ class Operation(_Data, frozen=True):
 
 
 class Track(_Data, frozen=True):
-    """Threads of the same name, and what each level could have used: time × calls at once.
-
-    `at_once` is how many calls of a level, or threads, there were at the same time at the most.
-    """
+    """Threads of the same name, and what each level could have used: time × calls at once."""
 
     thread: str
-    at_once: int
     capacities: list[int]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextvars
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
@@ -37,6 +37,7 @@ _WINDOW = 20  # calls that would fill the memory that a window takes beside its 
 _INTERVALS_KEPT = 512
 _MOST_NODES = 1000
 _MOST_LEVELS = 64
+_LONGEST_NAME = 200
 _MOST_TRACKS = 100
 _LONGEST = 400 * 86_400 * 1_000_000_000  # more than a year
 _STRETCH = 1_000_000_000
@@ -69,7 +70,6 @@ class Capacity:
     def __init__(self, before: int) -> None:
         """Made when so many nanoseconds are over already."""
         self._levels = [before]
-        self._most = 1
         self._threads = 1
         self._peaks: dict[int, int] = {}
 
@@ -81,13 +81,8 @@ class Capacity:
         """So many calls of a depth were under way at once, in the stretch that is not over."""
         self._peaks[depth] = max(self._peaks.get(depth, 0), peak)
 
-    @property
-    def most(self) -> int:
-        """How many calls of a level were ever under way at once, or threads there."""
-        return max(self._most, self._threads, *self._peaks.values())
-
     def end_stretch(self, length: int) -> None:
-        self._levels, self._most = self.levels(length), self.most
+        self._levels = self.levels(length)
         self._threads = 1
         self._peaks.clear()
 
@@ -124,6 +119,7 @@ class Node:
         "growths",
         "histogram",
         "intervals",
+        "least",
         "level",
         "number",
         "operation",
@@ -156,6 +152,8 @@ class Node:
         """Of all calls together, those under way included."""
         self.own = 0
         """Of all calls together, while no child of theirs was under way."""
+        self.least = 0.0
+        """How long that takes at least, with as many at once as there were calls in the track."""
         self.covered = 0
         """While at least one call was under way."""
         self.histogram = Histogram(longest=_LONGEST)
@@ -182,12 +180,6 @@ class Levels(NamedTuple):
     highs: Times
     overlap: bool
     """Whether two of the same level were ever under way at once."""
-
-    def between(self, low: int, high: int) -> Levels:
-        """What of them was from one moment to another."""
-        inside = (self.lows < high) & (self.highs > low)
-        lows, highs = np.maximum(self.lows[inside], low), np.minimum(self.highs[inside], high)
-        return Levels(self.numbers[inside], lows, highs, self.overlap)
 
     def peaks(self) -> dict[int, int]:
         """How many were under way at once at the most, by level."""
@@ -327,7 +319,8 @@ class Tree:
                     children = above.children
                 try:
                     node = children[call.operation]
-                except KeyError:
+                except (KeyError, TypeError):
+                    call.operation = _as_text(call.operation)
                     node = self._grow(call.operation, above)
                 call.above = parent
                 call.node = node
@@ -370,7 +363,8 @@ class Tree:
         moves = self._moves
         assert call.node is not None
         while (parent := call.above) is not None:
-            since = moves[call][-1].until if call in moves else call.start
+            # Its parent may have moved just when it began, and then it has not followed it yet.
+            since = moves[call][-1].until if call in moves else call.start - 1
             moment = next((m.until for m in moves.get(parent, ()) if m.until > since), parent.end)
             if not 0 < moment < (call.end or _NEVER):
                 break
@@ -378,7 +372,7 @@ class Tree:
             above = track if around is None else self._place_at(around, moment)
             assert above is not None
             node = above.children.get(call.operation) or self._grow(call.operation, above)
-            move = Move(call.node, _family(call), since, moment)
+            move = Move(call.node, _family(call), max(since, call.start), moment)
             call.above = around
             call.node = node
             moves.setdefault(call, []).append(move)
@@ -405,7 +399,7 @@ class Tree:
         if operation in above.children:
             return above.children[operation]
         level = self._levels.setdefault((track.thread, depth), len(self._levels))
-        node = Node(len(self.nodes), level, _as_text(operation), above)
+        node = Node(len(self.nodes), level, operation, above)
         self.nodes.append(node)
         above.children[operation] = node
         return node
@@ -413,8 +407,18 @@ class Tree:
     # Adding up
 
     def fold(self, lanes: Sequence[Lane], until: int) -> list[Ended]:
-        """Adds what happened from `since` until then, and returns the calls that have ended."""
+        """Adds what happened from `since` until then, and returns the calls that have ended.
+
+        A long time is divided, as how many calls there were at once is noted window by window.
+        """
+        since = self.since
+        parts = min(_MOST_STRETCHES, max(1, (until - since) // _STRETCH))
+        bounds = [since + (until - since) * part // parts for part in range(1, parts + 1)]
+        return [ended for bound in bounds for ended in self._fold(lanes, bound)]
+
+    def _fold(self, lanes: Sequence[Lane], until: int) -> list[Ended]:
         since, self.since = self.since, until
+        own = [node.own for node in self.nodes]
         taken = [self._take(lane) for lane in lanes]
         ended = [self._ended(lane, columns) for lane, columns in zip(lanes, taken, strict=True)]
         nodes, families, sinces, ends = _joined(taken or [_NO_CALLS])
@@ -438,7 +442,8 @@ class Tree:
         else:
             self._add_one_by_one(nodes, lows, highs)
         self._end(ended)
-        self._divide(levels, since, Counter(lane.thread for lane in lanes if lane.is_alive))
+        threads = Counter(self._track(lane.thread).thread for lane in lanes if lane.is_alive)
+        self._add_least(own, until - since, self._note_at_once(levels, threads))
         if len(nodes):
             self._intervals.append((nodes, lows, highs))
         self._put_aside += len(nodes) + _WINDOW
@@ -502,17 +507,18 @@ class Tree:
 
     def _take_moves(self, *columns: Times) -> Times:
         """Adds the rows of calls where they were before, and since when they are where they are."""
-        since = {}
+        since: dict[tuple[int, ...], list[int]] = defaultdict(list)
         before = []
         for call, moves in self._moves.items():
-            assert call.node is not None
-            since[call.node.number, _family(call), call.start] = moves[-1].until
+            since[_row(call)].append(moves[-1].until)
             before += [(m.node.number, m.family, m.since, m.until) for m in moves]
         joined = np.stack(columns)
-        starts = [start for _, _, start in since]
+        starts = [row[_START] for row in since]
         for position in np.flatnonzero(np.isin(joined[_START], starts)).tolist():
-            node, family, start, _ = joined[:, position].tolist()
-            joined[_START, position] = since.get((node, family, start), start)
+            # After a reset several may have begun at once: as many rows as moved, of those alike.
+            moved = since.get(tuple(joined[:, position].tolist()))
+            if moved:
+                joined[_START, position] = moved.pop()
         # Those that come after the end of the window matter to the next one too.
         self._moves = {
             call: moves for call, moves in self._moves.items() if moves[-1].until > self.since
@@ -566,23 +572,34 @@ class Tree:
         for node, time in zip(self.nodes, _sums(parents[order], added), strict=False):
             node.own -= time
 
-    def _divide(self, levels: Levels, since: int, threads: Mapping[str, int]) -> None:
-        """Notes how many calls there were at once, stretch by stretch if the window is long."""
-        until = self.since
-        parts = min(_MOST_STRETCHES, max(1, (until - since) // _STRETCH))
-        bounds = [since + (until - since) * part // parts for part in range(parts + 1)]
-        for low, high in itertools.pairwise(bounds):
-            for thread, count in threads.items():
-                self._track(thread).capacity.note_threads(count)
-            self._note_peaks(levels if parts == 1 else levels.between(low, high))
-            if high - self._stretch >= _STRETCH:
-                self._end_stretch(high)
-
-    def _note_peaks(self, levels: Levels) -> None:
+    def _note_at_once(self, levels: Levels, threads: Mapping[str, int]) -> Counter[str]:
+        """Notes how many calls there were at once, and returns the most that each track had."""
+        most = Counter(threads)
+        for thread, count in threads.items():
+            self._track(thread).capacity.note_threads(count)
         peaks = levels.peaks()
         for (thread, depth), level in self._levels.items():
             if level in peaks:
                 self.tracks[thread].capacity.note(depth, peaks[level])
+                most[thread] = max(most[thread], peaks[level])
+        if self.since - self._stretch >= _STRETCH:
+            self._end_stretch(self.since)
+        return most
+
+    def _add_least(self, before: Sequence[int], length: int, at_once: Mapping[str, int]) -> None:
+        """Adds how long it takes at least what was done in a window, on top of before."""
+        done = [
+            (node, node.own - own)
+            for node, own in zip(self.nodes, before, strict=True)
+            if node.own != own
+        ]
+        together: Counter[str] = Counter()
+        for node, own in done:
+            together[node.track.thread] += own
+        for node, own in done:
+            thread = node.track.thread
+            # Calls of several levels may go on by themselves, more than there were of any.
+            node.least += own / max(1, at_once[thread], together[thread] / length)
 
     def _end_stretch(self, until: int) -> None:
         length = until - self._stretch
@@ -613,12 +630,19 @@ def _family(call: Call) -> int:
     return id(parent) if call.node is not parent.node else _INSIDE
 
 
+def _row(call: Call) -> tuple[int, int, int, int]:
+    """The numbers that a call with a place is to be found by, in what was taken of its lane."""
+    assert call.node is not None
+    is_put_aside = call.before is None
+    return call.node.number, _family(call), call.start, call.end if is_put_aside else _NEVER
+
+
 def _as_text(operation: object) -> str:
     """What a file and a terminal take as a name, whatever somebody has given as one."""
     text = str(operation)
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    if not text.isprintable():
+        text = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
 
 
 def _grouped(groups: Times) -> Times:

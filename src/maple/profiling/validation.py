@@ -87,7 +87,7 @@ def _check_part(part: ProcessPart, place: str) -> None:
         _check_index(operation.track, part.tracks, f"{where}.track")
         if operation.path[1:] and (operation.track, operation.path[:-1]) not in paths:
             _refuse(f"{where}.path", "has no parent")
-        for name in ("calls", "ended", "busy", "covered"):
+        for name in ("calls", "ended", "busy", "least", "covered"):
             if getattr(operation, name) < 0:
                 _refuse(f"{where}.{name}", "is below zero")
         _check_bounds(operation.intervals, f"{where}.intervals")
@@ -120,6 +120,9 @@ def _check_lap(lap: Lap | FeedLap, place: str) -> None:
         _refuse(f"{place}.laps", "is not at least 1")
     if lap.time < 0:
         _refuse(place, "ends before it begins")
+    for name, count in lap.counts.items():
+        if count < 0:
+            _refuse(f"{place}.counts[{name!r}]", "is below zero")
 
 
 def _check_metric(metric: Metric, place: str) -> None:
@@ -132,6 +135,9 @@ def _check_feed(feed: Feed, place: str) -> None:
         _refuse(f"{place}.kind", f"is {feed.kind!r}, and known are {' and '.join(_FEED_KINDS)}")
     if feed.until <= feed.since:
         _refuse(place, "ends before it begins")
+    for name in ("capacity", "workers"):
+        if getattr(feed, name) < 1:
+            _refuse(f"{place}.{name}", "is not at least 1")
     for where, operation in _each(f"{place}.operations", feed.operations):
         if operation.total is not None:
             _check_distribution(operation.total, f"{where}.total")

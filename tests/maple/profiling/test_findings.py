@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextvars
 import math
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from bridge.histogram import Histogram
 from maple.profiling import NothingRecorded, Profiler
 from maple.profiling.analysis import Analysis, analyse, only
+from maple.profiling.calls import Call
 from maple.profiling.findings import Findings, find
 from maple.profiling.session import FeedOperation
 from tests.maple.profiling.sessions import Rising, typical_session
@@ -258,6 +260,94 @@ def test_a_stage_of_its_own_is_worth_its_time_however_many_ran_at_once_before() 
         clock.go(63)
     gains = {stage.name: stage.gain for stage in find(recorded(profiler)).stages}
     assert gains == {"env_step": pytest.approx(64 / 63), "backward": pytest.approx(64)}
+
+
+def test_a_burst_of_tasks_makes_nothing_else_look_removable() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    crowd = [profiler.profile("env_reset") for _ in range(1000)]
+    for call in crowd:
+        contextvars.Context().run(call.__enter__)
+    clock.go(0.01)
+    for call in crowd:
+        call.__exit__(None, None, None)
+    contexts = [contextvars.Context() for _ in range(4)]
+    for turn in range(20):
+        calls = []
+        for number, context in enumerate(contexts):
+            calls.append(profiler.profile(("env_step", "backward")[(turn + number) % 2]))
+            context.run(calls[-1].__enter__)
+        clock.go(1)
+        for call, context in zip(calls, contexts, strict=True):
+            context.run(call.__exit__, None, None, None)
+    gains = {stage.name: stage.gain for stage in find(recorded(profiler)).stages}
+    # Nearly what it is without the burst, 2, of which a second's window had the most at once.
+    assert gains["env_step"] == pytest.approx(2, rel=0.06)
+    assert gains["backward"] == pytest.approx(2, rel=0.06)
+
+
+def test_parts_of_calls_side_by_side_are_shares_of_a_call() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    contexts = [contextvars.Context() for _ in range(16)]
+
+    def begin(name: str) -> list[Call]:
+        calls = [cast(Call, profiler.profile(name)) for _ in contexts]
+        for call, context in zip(calls, contexts, strict=True):
+            context.run(call.__enter__)
+        return calls
+
+    def end(calls: Sequence[Call]) -> None:
+        for call, context in zip(calls, contexts, strict=True):
+            context.run(call.__exit__, None, None, None)
+
+    whole = begin("env_step")
+    for part in ("env_wait", "env_observation"):
+        calls = begin(part)
+        clock.go(0.06)
+        end(calls)
+    clock.go(0.08)
+    end(whole)
+    [slow] = [one for one in find(recorded(profiler)).recommendations if one.severity == "SLOW"]
+    assert slow.reason == (
+        "200 ms a call with all that is in it, the largest part of it its own (80 ms)"
+    )
+
+
+def test_what_is_long_in_one_place_alone_is_named_by_that() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    with profiler.profile("log_all"), profiler.profile("log_write"):
+        clock.go(0.9)
+    for _ in range(100):
+        with profiler.profile("log_write"):
+            clock.go(0.001)
+    clock.go(9)
+    [found] = find(recorded(profiler)).recommendations
+    assert (found.severity, found.operation, found.reason) == (
+        "SLOW",
+        "log_write",
+        "900 ms a call in log_all",
+    )
+
+
+def test_stages_that_are_in_themselves_are_told_apart() -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    for _ in range(2):
+        with profiler.profile("search"):
+            clock.go(1)
+            with profiler.profile("search"):
+                clock.go(1)
+                with profiler.profile("search"), profiler.profile("backward"):
+                    clock.go(1)
+                clock.go(1)
+    names = {stage.name for stage in find(recorded(profiler)).stages}
+    assert names == {"search", "search / search", "backward"}
 
 
 def test_one_operation_can_be_looked_at_alone_and_an_unknown_one_is_named() -> None:

@@ -143,6 +143,16 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         lambda data: feed(data)["operations"][0]["parts"]["simulate"].update(mean="long"),
         "processes[0].feeds[0].operations[0].parts['simulate'].mean is 'long'",
     ),
+    "no workers": (
+        lambda data: feed(data).update(workers=0),
+        "processes[0].feeds[0].workers is not at least 1",
+    ),
+    "less than nothing in a lap": (
+        lambda data: part(data)["laps"].append(
+            {"laps": 1, "time": 1, "calls": [], "ended": [], "counts": {"steps": -1}, "metrics": {}}
+        ),
+        "processes[0].laps[0].counts['steps'] is below zero",
+    ),
     **{
         f"no {key}": (without(key), f"processes[0].feeds[0].operations[0].total has no {key}")
         for key in ("count", "mean", "p50", "p99", "max", "hdr")

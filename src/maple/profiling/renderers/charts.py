@@ -6,7 +6,6 @@ import itertools
 import re
 import textwrap
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -125,32 +124,19 @@ def _bars(analysis: Analysis) -> tuple[list[_Bar], int]:
     places = analysis.timed or analysis.fed
     rows = sorted((row for place in places for row in place.rows), key=lambda row: -row.elapsed)
     shown = rows[:_MOST]
+    labels = {place.name: place.labels() for place in places}
     bars: list[_Bar] = []
     top = 0.0
-    for row, label in zip(shown, _labels(shown, len(places) > 1), strict=True):
+    for row in shown:
+        label = _label(labels[row.place][row.path], row.place if len(places) > 1 else None)
         height = max(2.0, 0.6 + label.count("\n") + 1)
         bars.append(_Bar(row, label, top + height / 2, height))
         top += height
     return bars, len(rows) - len(shown)
 
 
-def _labels(rows: Sequence[Row], with_place: bool) -> list[str]:
-    """Names, with as much of what is above them as tells them apart."""
-    depths = [1] * len(rows)
-    while True:
-        names = [(row.place, row.path[-depth:]) for row, depth in zip(rows, depths, strict=True)]
-        alike = Counter(names)
-        longer = [
-            depth + 1 if alike[name] > 1 and depth < len(row.path) else depth
-            for row, depth, name in zip(rows, depths, names, strict=True)
-        ]
-        if longer == depths:
-            break
-        depths = longer
-    return [
-        "\n".join((*_wrapped(" / ".join(path)), *(_wrapped(f"({place})") if with_place else ())))
-        for place, path in names
-    ]
+def _label(label: str, place: str | None) -> str:
+    return "\n".join((*_wrapped(label), *(_wrapped(f"({place})") if place else ())))
 
 
 def _wrapped(name: str) -> list[str]:

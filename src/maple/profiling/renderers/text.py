@@ -102,7 +102,8 @@ def _per_episode(analysis: Analysis) -> Iterator[str]:
     yield f"{total}: {duration(analysis.wall / per)}{told}"
     # Of what the bridge tells, the phases are in the tables below.
     shown = [row for row in analysis.rows if row.covered is not None or not row.depth]
-    times = Counter(_label(row) for row in shown)
+    labels = {place.name: place.labels(least=2) for place in analysis.places}
+    times = Counter(labels[row.place][row.path] for row in shown)
     timed = [row for place in analysis.timed for row in place.rows]
     largest = max(timed, key=lambda row: row.alone, default=None)
     for category in dict.fromkeys(row.category for row in shown):
@@ -110,7 +111,9 @@ def _per_episode(analysis: Analysis) -> Iterator[str]:
         yield ""
         yield f"{category} Operations:"
         names = [
-            f"{_label(row)}{f', {row.place}' if times[_label(row)] > 1 else ''}:" for row in rows
+            f"{label}{f', {row.place}' if times[label] > 1 else ''}:"
+            for row in rows
+            if (label := labels[row.place][row.path])
         ]
         width = max(map(len, names))
         for name, row in zip(names, rows, strict=True):
@@ -189,10 +192,6 @@ def _operation(row: Row, level: int) -> tuple[str, ...]:
         *(duration(time) for time in (row.p50, row.p99)),
         *(_peak(allocation) for allocation in (row.memory, row.gpu)),
     )
-
-
-def _label(row: Row) -> str:
-    return " / ".join(row.path[-2:])
 
 
 def _covered(row: Row) -> str:
@@ -305,7 +304,8 @@ def _system(analysis: Analysis) -> Iterator[str]:
     if machine.cpu_share is not None:
         cpu = f"{percent(machine.cpu_share)} of {machine.cores} cores"
     if machine.unseen is not None and machine.unseen > _MUCH_UNSEEN:
-        cpu += f", {duration(machine.unseen)} of it by processes that ended between two looks"
+        unseen = duration(machine.unseen)
+        cpu += f", {unseen} of it before the first look at a process, or after the last"
     yield f"Average CPU Usage: {cpu}"
     if machine.others_share is not None:
         stolen = ""
