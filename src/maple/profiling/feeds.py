@@ -34,6 +34,7 @@ _COUNTED = (
     "deaths",
 )
 _TRAFFIC = ("commands", "frames", "bytes_out", "bytes_in", "writes", "reads")
+_MOST_WORK = 100_000
 _OF_QUEUE = ("rows", "batches", "failed_batches")
 QUEUE_PARTS = ("queue_wait", "batch_build", "forward")
 """What a queue tells of how long its rows and batches took."""
@@ -258,7 +259,7 @@ def join_feeds(feeds: Sequence[Feed]) -> list[Feed]:
 
 
 def _joined(feeds: Sequence[Feed]) -> Feed:
-    first, latest = feeds[0], feeds[-1]
+    first = feeds[0]
     counts: Counter[str] = Counter()
     named: dict[str, list[FeedOperation]] = defaultdict(list)
     sizes: dict[str, list[Distribution]] = defaultdict(list)
@@ -278,10 +279,18 @@ def _joined(feeds: Sequence[Feed]) -> Feed:
         operations=[_joined_operations(alike) for alike in named.values()],
         counts=dict(counts),
         sizes={name: _together(alike) for name, alike in sizes.items()},
-        # Of the earlier ones there would be more and more.
-        node_work=latest.node_work,
+        node_work=_joined_work([feed.node_work for feed in feeds if feed.node_work is not None]),
         laps=at_most([lap for feed in feeds for lap in feed.laps]),
     )
+
+
+def _joined_work(works: Sequence[NodeWork]) -> NodeWork | None:
+    """The latest of all, as there would be more and more of them."""
+    if not works:
+        return None
+    most = max(_MOST_WORK, *(len(work.start) for work in works))
+    names = NodeWork.__struct_fields__
+    return NodeWork(*([one for w in works for one in getattr(w, name)][-most:] for name in names))
 
 
 def _joined_operations(alike: Sequence[FeedOperation]) -> FeedOperation:

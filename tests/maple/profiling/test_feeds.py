@@ -24,6 +24,8 @@ from maple.profiling.renderers.text import render_analysis
 from tests.maple.profiling.sessions import typical_session
 from tests.maple.profiling.stage import SECOND, FakeClock, recorded, row
 
+_MILLISECOND = 1_000_000
+
 COLD = BridgeConfig(warmup_battles=0)
 
 
@@ -145,6 +147,73 @@ def test_what_a_turn_took_is_told_of_battles_most_of_which_are_over(
     assert {name: figures[name] for name in of_turns if name in figures} == (
         of_turns if told else {}
     )
+
+
+class Answering:
+    """A registry that answers commands of a millisecond, which it keeps one by one."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self._total = Histogram()
+        self._kept: list[int] = []
+        self._most = 0
+
+    def answer(self, commands: int) -> None:
+        for _ in range(commands):
+            self._kept.append(self._clock.now)
+            self._total.record(np.array([_MILLISECOND]))
+            self._clock.now += _MILLISECOND
+
+    def keep_trips(self, count: int) -> None:
+        self._most = count
+
+    def latest_trips(self) -> Trips:
+        kept = self._kept[-self._most :] if self._most else []
+        times = [_MILLISECOND // 2] * len(kept)
+        return Trips(["play"] * len(kept), [1] * len(kept), kept, times, times)
+
+    def stats(self) -> dict[str, Any]:
+        total = self._total.summary() | {"hdr": self._total.encode()}
+        return {
+            "pool": {"size": 1, "rooms": 1},
+            "counters": {},
+            "traffic": {},
+            "round_trips": {"play": {"total": total, "phases": {}}},
+        }
+
+
+def test_what_node_worked_on_is_kept_over_a_pause(profiler: Profiler, clock: FakeClock) -> None:
+    registry = Answering(clock)
+    with profiler.watch(registry):
+        registry.answer(3)
+        profiler.disable()
+        registry.answer(5)
+        profiler.enable(system=False)
+        registry.answer(2)
+        [feed] = profiler.session("test").processes[0].feeds
+    [whole] = feed.operations
+    assert whole.total is not None
+    assert whole.total["count"] == 5
+    assert feed.node_work is not None
+    assert len(feed.node_work.start) == 5
+    assert feed.node_work.start == sorted(feed.node_work.start)
+
+
+def test_of_what_node_worked_on_the_latest_is_kept(
+    clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("maple.profiling.feeds._MOST_WORK", 4)
+    profiler = Profiler(clock=clock)
+    registry = Answering(clock)
+    with profiler.watch(registry):
+        for _ in range(3):
+            profiler.enable(system=False)
+            registry.answer(3)
+            profiler.disable()
+        [feed] = profiler.session("test").processes[0].feeds
+        latest = registry.latest_trips().start[-4:]
+    assert feed.node_work is not None
+    assert feed.node_work.start == latest
 
 
 # Laps

@@ -40,6 +40,7 @@ class _Span(NamedTuple):
 def render_trace(session: Session) -> bytes:
     """JSON in the Trace Event Format."""
     dropped = sum(part.trace.dropped for part in session.processes if part.trace)
+    commands = sum(_not_kept(feed) for part in session.processes for feed in part.feeds)
     return orjson.dumps(
         {
             "traceEvents": list(_Events(session)),
@@ -49,6 +50,7 @@ def render_trace(session: Session) -> bytes:
                 "began": session.began,
                 "command": session.command,
                 "calls_not_kept": dropped,
+                "commands_not_kept": commands,
             },
         }
     )
@@ -155,14 +157,15 @@ class _Events:
 
     def _dropped(self, part: ProcessPart) -> Iterator[Event]:
         if part.trace is not None and part.trace.dropped:
-            yield {
-                "ph": "i",
-                "s": "p",
-                "pid": part.pid,
-                "tid": part.pid,
-                "ts": self._at(min(part.trace.start, default=self._since)),
-                "name": f"{part.trace.dropped:,} calls that ended before were not kept",
-            }
+            name = f"{part.trace.dropped:,} calls that ended before were not kept"
+            yield self._note(part.pid, name, min(part.trace.start, default=self._since))
+        for feed in part.feeds:
+            if feed.node_work is not None and _not_kept(feed):
+                name = f"{_not_kept(feed):,} commands to Node before this were not kept"
+                yield self._note(part.pid, name, min(feed.node_work.start, default=self._since))
+
+    def _note(self, pid: int, name: str, at: int) -> Event:
+        return {"ph": "i", "s": "p", "pid": pid, "tid": pid, "ts": self._at(at), "name": name}
 
     def _use(self, usage: Usage) -> Iterator[Event]:
         """A counter stands for the time after it: the CPU of an interval is told at its start."""
@@ -217,6 +220,14 @@ def _calls(parts: Sequence[ProcessPart]) -> dict[str, list[_Span]]:
             span = _Span(start, start + duration, path[-1], path, prefixes[number], "call")
             threads[trace.threads[thread]].append(span)
     return threads
+
+
+def _not_kept(feed: Feed) -> int:
+    """How many commands were timed and are not there one by one, where any are."""
+    if feed.node_work is None:
+        return 0
+    timed = sum(one.total["count"] for one in feed.operations if one.total is not None)
+    return max(0, int(timed) - len(feed.node_work.start))
 
 
 def _node_spans(feed: Feed) -> Iterator[tuple[int, _Span]]:

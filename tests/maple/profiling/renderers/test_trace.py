@@ -268,6 +268,26 @@ def test_calls_that_were_not_kept_are_told() -> None:
     assert json.loads(render_trace(session))["otherData"]["calls_not_kept"] == 20
 
 
+def test_commands_to_node_that_were_not_kept_are_told() -> None:
+    session = typical_session()
+    [part] = session.processes
+    work = NodeWork(
+        operation=["choose"],
+        pid=[part.pid + 1],
+        start=[1005 * SECOND],
+        simulate=[1],
+        node_encode=[1],
+    )
+    trips, *others = part.feeds
+    feeds = [msgspec.structs.replace(trips, node_work=work), *others]
+    part = msgspec.structs.replace(part, feeds=feeds)
+    session = msgspec.structs.replace(session, processes=[part])
+    [told] = [event for event in events_of(session) if event["ph"] == "i"]
+    assert told["name"] == "39 commands to Node before this were not kept"
+    assert told["ts"] == 5e6
+    assert json.loads(render_trace(session))["otherData"]["commands_not_kept"] == 39
+
+
 def test_parts_of_one_process_are_one_process() -> None:
     one = small_session()
     [part] = one.processes
