@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -69,8 +70,7 @@ def main() -> int:
     options = parse_arguments()
     warn_on_stderr()
     try:
-        if options.config is not None:
-            get_profiler().configure(load_profiling_config(options.config))
+        configure(options)
         measured = measure(options)
     except ProfilingError as error:
         return fail(str(error))
@@ -89,6 +89,17 @@ def main() -> int:
     if measured.result.failure is not None:
         return fail(measured.result.failure)
     return 130 if measured.result.ending == "interrupted" else 0
+
+
+def configure(options: argparse.Namespace) -> None:
+    """Gives the profiler its settings, and sessions their folder."""
+    if options.config is not None:
+        config = load_profiling_config(options.config)
+        if config.summary_every:
+            say("live summaries are left out: every batch is told, and their time would be its own")
+        get_profiler().configure(replace(config, summary_every=0))
+    if options.output is None:
+        options.output = make_folder(get_profiler().config.folder)
 
 
 def measure(options: argparse.Namespace) -> Measured:
@@ -126,12 +137,18 @@ def say(line: str) -> None:
 
 
 def output_folder(text: str) -> Path:
+    try:
+        return make_folder(Path(text))
+    except ProfilingError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def make_folder(path: Path) -> Path:
     """A folder that is there from now on: not when all work is done."""
-    path = Path(text)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise argparse.ArgumentTypeError(f"{text} cannot be made: {error.strerror}") from None
+        raise ProfilingError(f"{path} cannot be made: {error.strerror}") from error
     return path
 
 
@@ -202,15 +219,14 @@ def parse_arguments() -> argparse.Namespace:
         "--config",
         type=Path,
         metavar="FILE",
-        help="categories, live summaries and other settings, as config/profiling.yml",
+        help="categories, folder and other settings, as config/profiling.yml",
     )
     results.add_argument("--json", type=output_file, metavar="FILE", help="write the figures")
     results.add_argument(
         "--output",
         type=output_folder,
-        default=Path("logs/profiling"),
         metavar="FOLDER",
-        help="for what was recorded, for cProfile and traces (logs/profiling)",
+        help="for what was recorded, for cProfile and traces (logs/profiling, or as in --config)",
     )
     options = parser.parse_args()
     if options.pool is None:

@@ -19,11 +19,21 @@ from .battles import battle_figures
 from .errors import NothingRecorded
 from .intervals import length, union
 from .metrics import merge_metrics
-from .noise import DRIFT, Lap, Verdict, Wanted, judge, judge_in_turn, judge_quotients
+from .noise import (
+    DRIFT,
+    LEAST_EFFECT,
+    Lap,
+    Verdict,
+    Wanted,
+    judge,
+    judge_in_turn,
+    judge_quotients,
+)
 from .session import Feed, Metric, ProcessPart
 
 __all__ = ["Compared", "Comparison", "Section", "Verdict", "compare"]
 
+_LEAST_TURNS = 2
 _COUNTED = {"episodes": "wall time of an episode", "steps": "wall time of a step"}
 _RATES = {"decisions": "decisions a second", "battles_ended": "battles a second"}
 
@@ -97,7 +107,7 @@ def _took_turns(first: Analysis, second: Analysis) -> bool:
     laps = [[part for part in one.processes if _is_a_lap(part)] for one in sessions]
     if [len(one) for one in laps] != [len(one.processes) for one in sessions]:
         return False
-    if len(laps[0]) != len(laps[1]):
+    if len(laps[0]) != len(laps[1]) or len(laps[0]) < _LEAST_TURNS:
         return False
     began = [[part.windows[0][0] for part in one] for one in laps]
     pairs = itertools.pairwise(zip(*began, strict=True))
@@ -209,7 +219,7 @@ def _judged_in_turn(
     pairs = _quotients(first.pairs(second))
     if not pairs or min(map(min, pairs)) <= 0:
         return _judged(first, second, wanted, drift)
-    return judge_in_turn(pairs, wanted=wanted)
+    return judge_in_turn(pairs, wanted=wanted, least=min(drift, LEAST_EFFECT))
 
 
 def _quotients(pairs: Sequence[tuple[Lap, Lap]]) -> list[tuple[float, float]]:

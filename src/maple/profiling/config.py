@@ -66,6 +66,9 @@ class ProfilingConfig:
     folder: Path = Path("logs/profiling")
 
     def __post_init__(self) -> None:
+        for name in self.categories:
+            if not isinstance(name, str):
+                raise ConfigError(f"a category is named by text, and {name!r} is none: quote it")
         for name in ("sample_interval", "part_interval"):
             value = getattr(self, name)
             if not 0 < value < math.inf:

@@ -175,26 +175,30 @@ def judge_quotients(
 
 
 def judge_in_turn(
-    pairs: Sequence[tuple[float, float]], *, wanted: Wanted = Wanted.LESS
+    pairs: Sequence[tuple[float, float]],
+    *,
+    wanted: Wanted = Wanted.LESS,
+    least: float = LEAST_EFFECT,
 ) -> tuple[float | None, tuple[float, float] | None, Verdict]:
     """The same of two that took turns, from their neighbouring laps, which are all above zero."""
-    ratio, interval, verdict = judge_ratios([after / before for before, after in pairs], wanted)
+    ratios = [after / before for before, after in pairs]
+    ratio, interval, verdict = judge_ratios(ratios, wanted, least)
     return (None, None, verdict) if verdict.is_undecided else (ratio, interval, verdict)
 
 
 def judge_ratios(
-    ratios: Sequence[float], wanted: Wanted = Wanted.LESS
+    ratios: Sequence[float], wanted: Wanted = Wanted.LESS, least: float = LEAST_EFFECT
 ) -> tuple[float, tuple[float, float] | None, Verdict]:
     """The median of the ratios of neighbouring laps, where it lies, and what that means.
 
     The interval is exact, whatever they are spread like. They differ if it leaves out 1, and by
-    more than a little: it takes five pairs, all on one side.
+    more than the least that counts: it takes five pairs, all on one side.
     """
     ratio, interval = float(np.median(ratios)), interval_of_median(ratios, CONFIDENCE_IN_TURN)
     if interval is None:
         return ratio, None, Verdict.TOO_FEW
     low, high = interval
-    if (low > 1 or high < 1) and abs(math.log(ratio)) > math.log1p(LEAST_EFFECT):
+    if (low > 1 or high < 1) and abs(math.log(ratio)) > math.log1p(least):
         verdict = wanted.value[low > 1]
     elif max(math.log(high), -math.log(low)) <= _WIDEST:
         verdict = Verdict.NOISE

@@ -10,7 +10,7 @@ import shlex
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -122,18 +122,19 @@ class Profiler:
             raise TypeError("it is called first: @profile_function(), or with a name in it")
 
         def decorate(function: Callable[P, T]) -> Callable[P, T]:
-            operation = name or function.__qualname__
+            title = _name_of(function)
+            operation = name or title
             if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
                 raise TypeError(
-                    f"{function.__qualname__} is a generator, which is not over when it returns: "
+                    f"{title} is a generator, which is not over when it returns: "
                     "use `with profile(…)` inside it"
                 )
-            if inspect.iscoroutinefunction(function):
+            if any(map(inspect.iscoroutinefunction, (function, type(function).__call__))):
 
                 @functools.wraps(function)
                 async def profiled_coroutine(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401
                     with self.profile(operation, track_memory=track_memory):
-                        return await function(*args, **kwargs)
+                        return await cast(Awaitable[Any], function(*args, **kwargs))
 
                 return cast(Callable[P, T], profiled_coroutine)
 
@@ -179,12 +180,15 @@ class Profiler:
         every = self.config.summary_every
         with self._lock:
             self.count("steps", number)
-            self._untold += number
-            is_due = every > 0 and self._untold >= every
-            if is_due:
-                self._untold %= every
+            if not every:
+                return
+            self._untold += operator.index(number)
+            is_due = self._untold >= every
+            self._untold %= every
         if is_due:
-            self._say(render_live(analyse(self.session(trace=False))))
+            # It takes its time, which is none of what goes on around it.
+            with self.profile("log_live_summary"):
+                self._say(render_live(analyse(self.session(trace=False))))
 
     def episode(self, number: int = 1) -> None:
         """Counts so many episodes more, such as battles that have ended."""
@@ -424,6 +428,13 @@ class Profiler:
             sampling_cpu=self._watch.cpu if self._watch else None,
             samples=self._watch.looks if self._watch else 0,
         )
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Its own, or that of its class for an object that can be called."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__qualname__", type(function).__qualname__)
 
 
 @functools.cache

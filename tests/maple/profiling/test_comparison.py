@@ -274,6 +274,26 @@ def test_runs_one_after_the_other_did_not_take_turns() -> None:
     assert not compare(first, apart[1]).in_turn
 
 
+def test_a_single_lap_of_each_is_no_turn() -> None:
+    assert not compare(*in_turn([0.5])).in_turn
+
+
+def test_a_metric_that_differs_a_little_in_every_lap_is_told_in_turn_too() -> None:
+    first, second = in_turn([1.0] * 5)
+
+    def scaled(analysis: Analysis, factor: float) -> Analysis:
+        parts = []
+        for part in analysis.session.processes:
+            [lap] = part.laps
+            lap = msgspec.structs.replace(lap, metrics={"reward": (1, factor)})
+            parts.append(msgspec.structs.replace(part, laps=[lap]))
+        return analyse(msgspec.structs.replace(analysis.session, processes=parts))
+
+    compared = compare(scaled(first, 1.0), scaled(second, 1.02))
+    assert verdict(compared, "reward").verdict is Verdict.HIGHER
+    assert verdict(compared, "env_step").verdict is Verdict.NOISE
+
+
 # What was not timed call by call
 
 

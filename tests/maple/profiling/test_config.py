@@ -97,6 +97,8 @@ def test_a_session_knows_the_categories_it_was_recorded_with(tmp_path: Path) -> 
         ("sample_interval: 0", "sample_interval is 0.0, but must be more than 0"),
         ("trace_calls: -1", "trace_calls is -1, but must be at least 0"),
         ("categories: [env_step]", "categories"),
+        ("categories: {1: [env_step]}", "a category is named by text, and 1 is none"),
+        ("categories: {on: [env_step]}", "a category is named by text, and True is none"),
     ],
 )
 def test_a_wrong_setting_is_told_by_name(tmp_path: Path, text: str, complaint: str) -> None:

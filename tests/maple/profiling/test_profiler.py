@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import mmap
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 import torch
@@ -78,6 +80,35 @@ def test_a_generator_is_refused_since_it_is_not_over_when_it_returns(profiler: P
     for function in (rows, async_rows):
         with pytest.raises(TypeError, match="is a generator"):
             profiler.profile_function("rows")(function)
+
+
+async def test_what_can_be_called_and_is_no_function_is_timed_as_what_it_does(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    class Fetch:
+        async def __call__(self, seconds: float) -> None:
+            await asyncio.sleep(0)
+            clock.go(seconds)
+
+    await profiler.profile_function()(Fetch())(3)
+    profiler.profile_function()(functools.partial(clock.go, 2))()
+    found = operations(profiler)
+    [fetch] = [one for name, one in found.items() if name.endswith("Fetch")]
+    assert fetch.busy == 3 * SECOND
+    assert found["FakeClock.go"].busy == 2 * SECOND
+
+
+def test_a_name_that_is_no_text_costs_nothing_that_was_recorded(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    for name in (["env", "step"], None, 5, "5", "long" * 100):
+        with profiler.profile(name):  # type: ignore[arg-type]
+            clock.go(1)
+    calls = {name: one.calls for name, one in operations(profiler).items()}
+    assert calls.pop("5") == 2
+    assert calls.pop("['env', 'step']") == calls.pop("None") == 1
+    [(long, count)] = calls.items()
+    assert (len(long), count) == (200, 1)
 
 
 def test_a_decorator_that_was_not_called_says_so_at_once(profiler: Profiler) -> None:
@@ -297,6 +328,19 @@ def test_a_live_summary_comes_every_so_many_steps(clock: FakeClock) -> None:
     assert "env_step" in said[0]
     # The whole of it comes at the end.
     assert "WHAT PROFILING COST" not in said[0]
+    # What it takes is told as what it is.
+    assert operations(profiler)["log_live_summary"].calls == 2
+
+
+def test_steps_may_be_numbers_of_numpy_however_small(clock: FakeClock) -> None:
+    profiler = Profiler(ProfilingConfig(summary_every=300), clock=clock)
+    said: list[str] = []
+    profiler._say = said.append
+    profiler.enable(system=False)
+    for _ in range(10):
+        profiler.step(np.uint8(200))  # type: ignore[arg-type]
+    assert len(said) == 6
+    assert profiler.session("test").processes[0].counts == {"steps": 2000}
 
 
 def test_a_live_summary_comes_though_everything_was_forgotten_meanwhile(clock: FakeClock) -> None:

@@ -57,7 +57,10 @@ def _about_gain(judgement: Judgement) -> str:
         case Verdict.SLOWER:
             return "Turbo makes batches slower here, which it should not: run scripts/ipc_stats.py."
         case Verdict.TOO_FEW:
-            return "There are too few batches to say what turbo gains: --batches 5, or more."
+            return (
+                "There are too few batches to say what turbo gains: --batches 5 at least, and 10 "
+                "where they differ much."
+            )
         case Verdict.UNSTEADY:
             return (
                 "Batches differ too much to say what turbo gains: end other programs, or measure "

@@ -45,12 +45,11 @@ _OF_A_MODE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """How many times as fast, from neighbouring batches: the median, its spread, its interval."""
+    """How many times as fast, from neighbouring batches: the median, and its spread."""
 
     speed_up: float
     lowest: float
     highest: float
-    interval: tuple[float, float] | None
     verdict: Verdict
 
 
@@ -90,12 +89,11 @@ def judge(ratios: Sequence[float]) -> Judgement | None:
     """What ratios of times say, the first mode's over the second's; None if there are none."""
     if not ratios:
         return None
-    speed_up, interval, verdict = noise.judge_ratios(ratios, noise.Wanted.MORE)
+    speed_up, _, verdict = noise.judge_ratios(ratios, noise.Wanted.MORE)
     return Judgement(
         speed_up=speed_up,
         lowest=min(ratios),
         highest=max(ratios),
-        interval=interval,
         verdict=_OF_A_MODE[verdict],
     )
 

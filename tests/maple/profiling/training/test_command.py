@@ -152,12 +152,13 @@ def test_a_setting_that_makes_no_sense_is_told_in_one_line(
 
 def test_settings_of_the_profiler_come_from_a_file(tmp_path: Path) -> None:
     settings = tmp_path / "profiling.yml"
-    settings.write_text("categories:\n  All of it: ['*']\nsummary_every: 1\n")
+    settings.write_text(f"categories:\n  All of it: ['*']\nsummary_every: 1\nfolder: {tmp_path}\n")
 
-    done = run("--batches", "1", *TINY, "--output", tmp_path, "--config", settings)
+    done = run("--batches", "1", *TINY, "--config", settings)
 
     assert done.returncode == 0, done.stderr
-    assert "All of it Operations:" in done.stderr
+    assert "live summaries are left out" in done.stderr
+    assert "Operations:" not in done.stderr
     (file,) = (tmp_path / "raw").iterdir()
     assert {row.category for row in analyse(load_session(file)).rows} == {"All of it"}
 
