@@ -6,7 +6,10 @@ from bridge.throughput.quantities import percent
 
 from .analysis import Analysis, node_share
 
-__all__ = ["advise"]
+__all__ = ["WAIT_FOR_NODE", "advise"]
+
+WAIT_FOR_NODE = "env_wait"
+"""What an environment calls it."""
 
 _MEMORY = {
     "Environment": "fewer environments (num_envs), or fewer groups in config/observation.yml",
@@ -28,8 +31,13 @@ def advise(severity: str, operation: str, category: str, analysis: Analysis) -> 
     if severity == "MEMORY":
         return _MEMORY.get(category, "hold less at a time, or free it before the next step")
     match category:
+        case "Waiting" if operation == WAIT_FOR_NODE:
+            return _about_waiting_for_node(analysis)
         case "Waiting":
-            return _about_waiting(analysis)
+            return (
+                "what it waits for is the limit: profile that as well, in its own thread or "
+                "process, or do something else meanwhile"
+            )
         case "Environment":
             return _about_environment(operation)
         case "Inference" | "Model" | "Policy":
@@ -46,7 +54,7 @@ def advise(severity: str, operation: str, category: str, analysis: Analysis) -> 
     )
 
 
-def _about_waiting(analysis: Analysis) -> str:
+def _about_waiting_for_node(analysis: Analysis) -> str:
     feeds = [place.feed for place in analysis.fed if place.feed is not None]
     shares = [share for feed in feeds if (share := node_share(feed)) is not None]
     if not shares:

@@ -150,6 +150,12 @@ class Analysis:
     """Whether other operations are left out."""
     gpus: tuple[GpuUse, ...] = field(default=())
 
+    @property
+    def span(self) -> int:
+        """From the first moment that was recorded to the last, with all pauses."""
+        bounds = [bound for part in self.session.processes for w in part.windows for bound in w]
+        return max(bounds, default=0) - min(bounds, default=0)
+
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         return tuple(itertools.chain.from_iterable(place.rows for place in self.places))

@@ -24,7 +24,7 @@ from .renderers.page import render_page
 from .renderers.side_by_side import render_comparison, render_csv
 from .renderers.text import render_analysis
 from .renderers.trace import render_trace
-from .session import load_session, merge_sessions
+from .session import doubts, load_session, merge_sessions
 
 __all__ = ["main"]
 
@@ -61,7 +61,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _analyse(options: argparse.Namespace, config: ProfilingConfig | None) -> None:
-    session = merge_sessions([load_session(file) for file in options.input])
+    sessions = [load_session(file) for file in options.input]
+    session = merge_sessions(sessions)
+    for doubt in doubts(sessions):
+        _say(f"analyzer: {doubt}")
     analysis = analyse(session, config)
     if not analysis.rows:
         raise NothingRecorded(f"{options.input[0]} holds no operation: was the profiler enabled?")

@@ -15,7 +15,7 @@ from typing import Literal
 
 from bridge.throughput.quantities import percent
 
-from .advice import advise
+from .advice import WAIT_FOR_NODE, advise
 from .analysis import Analysis, Place, Row, node_share
 
 __all__ = [
@@ -209,9 +209,8 @@ def _stages(analysis: Analysis) -> Iterator[Stage]:
                 utilisation=row.own_share,
                 gain=_gain(_removable(place, [row], analysis.wall), analysis.wall),
             )
-    waiting = _waiting(analysis)
     for place in analysis.fed:
-        yield from _fed_stages(analysis, place, waiting)
+        yield from _fed_stages(analysis, place)
 
 
 def _removable(place: Place, rows: Sequence[Row], wall: int) -> float:
@@ -236,11 +235,12 @@ def _at_most(place: Place, covered: float, removed: Sequence[Row], wall: int) ->
     return max(0.0, min(covered, wall - sum(left)))
 
 
-def _fed_stages(analysis: Analysis, place: Place, waiting: float | None) -> Iterator[Stage]:
+def _fed_stages(analysis: Analysis, place: Place) -> Iterator[Stage]:
     """What works beside the main thread holds it up only while that waits for it."""
     assert place.feed is not None
     share = node_share(place.feed)
     if share is not None:
+        waiting = _waiting(analysis, for_node=True)
         yield Stage(
             name=_NODE,
             place=place.name,
@@ -252,6 +252,7 @@ def _fed_stages(analysis: Analysis, place: Place, waiting: float | None) -> Iter
     forward = next((row for row in place.rows if row.name == "inference_forward"), None)
     if forward is not None:
         wall = place.feed.length
+        waiting = _waiting(analysis, for_node=False)
         yield Stage(
             name=forward.name,
             place=place.name,
@@ -262,11 +263,15 @@ def _fed_stages(analysis: Analysis, place: Place, waiting: float | None) -> Iter
         )
 
 
-def _waiting(analysis: Analysis) -> float | None:
-    """For how long the main place waited; None if it has no operation that says so."""
+def _waiting(analysis: Analysis, *, for_node: bool) -> float | None:
+    """For how long the main place waited, for Node or for what may be anything else.
+
+    None if it has no operation that says so.
+    """
     if analysis.main is None:
         return None
-    rows = [row for row in analysis.main.rows if row.category == _WAITING]
+    waits = [row for row in analysis.main.rows if row.category == _WAITING]
+    rows = [row for row in waits if (row.name == WAIT_FOR_NODE) is for_node]
     return _removable(analysis.main, rows, analysis.wall) if rows else None
 
 

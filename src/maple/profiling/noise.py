@@ -183,7 +183,7 @@ def judge_in_turn(
     """The same of two that took turns, from their neighbouring laps, which are all above zero."""
     ratios = [after / before for before, after in pairs]
     ratio, interval, verdict = judge_ratios(ratios, wanted, least)
-    return (None, None, verdict) if verdict.is_undecided else (ratio, interval, verdict)
+    return (None, None, verdict) if verdict is Verdict.TOO_FEW else (ratio, interval, verdict)
 
 
 def judge_ratios(
@@ -238,7 +238,7 @@ def _verdict(
 def _told(
     ratio: float | None, difference: _Difference, verdict: Verdict
 ) -> tuple[float | None, tuple[float, float] | None, Verdict]:
-    if ratio is None or verdict.is_undecided:
+    if ratio is None or verdict is Verdict.TOO_FEW:
         return None, None, verdict
     return ratio, (_exponential(difference.low), _exponential(difference.high)), verdict
 

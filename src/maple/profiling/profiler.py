@@ -363,10 +363,14 @@ class Profiler:
         name: str,
         *,
         fresh: bool = True,
+        whole: bool = True,
         settings: Mapping[str, Any] | None = None,
         trace: bool = True,
     ) -> Session:
-        """What this process has recorded; `fresh` says that sources may be asked from here."""
+        """What this process has recorded; `fresh` says that sources may be asked from here.
+
+        It is not the `whole` of it if there is more to come that may be lost.
+        """
         recorded = self._recording.describe(trace=trace)
         if fresh:
             for source in tuple(self._sources):
@@ -382,6 +386,7 @@ class Profiler:
             metrics={name: metric for name, metric in described.items() if metric is not None},
             counts=counts,
             feeds=join_feeds([*self._past_feeds, *told]),
+            whole=whole,
             **recorded,
         )
         machine = describe_machine()

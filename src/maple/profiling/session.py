@@ -7,7 +7,7 @@ processes share. What was not measured is None or absent, never zero.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -231,7 +231,8 @@ class ProcessPart(_Data, frozen=True):
     Of very many windows, those with the shortest pauses between them are joined: their length is
     right, and some of them stand a little earlier than they were.
 
-    `by_hand` says that somebody has set the laps, which are alike then, and not the profiler.
+    `by_hand` says that somebody has set the laps, which are alike then, and not the profiler. A
+    part that is not `whole` was written in between: of a worker that was killed, or that goes on.
     """
 
     role: str
@@ -246,6 +247,7 @@ class ProcessPart(_Data, frozen=True):
     counts: dict[str, int]
     feeds: list[Feed]
     trace: Trace | None
+    whole: bool
 
 
 class Sample(_Data, frozen=True):
@@ -335,6 +337,11 @@ class Session(_Data, frozen=True, kw_only=True):
     torch_events: list[dict[str, Any]] | None = None
 
     @property
+    def unfinished(self) -> list[ProcessPart]:
+        """The parts of workers that did not come to their end, or not yet."""
+        return [part for part in self.processes if not part.whole]
+
+    @property
     def has_recorded(self) -> bool:
         """Whether any process was recorded at any time."""
         return any(part.windows for part in self.processes)
@@ -361,6 +368,15 @@ def plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a run as plain data: of what JSON does not know, what it is as text."""
     data: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=_as_plain, str_keys=True)
     return data
+
+
+def flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Every setting, with a name that has the names above it."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            yield from flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
 
 
 def _as_plain(value: object) -> Any:  # noqa: ANN401 - a number, or a text
@@ -427,6 +443,35 @@ def merge_sessions(sessions: Sequence[Session]) -> Session:
         overhead=_merge_overheads([s.overhead for s in sessions if s.overhead is not None]),
         torch_events=_joined([s.torch_events for s in sessions if s.torch_events is not None]),
     )
+
+
+def doubts(sessions: Sequence[Session]) -> Iterator[str]:
+    """What speaks against that they are parts of one run, which nobody can tell for sure."""
+    first = sessions[0]
+    main = [one for one in sessions if any(part.role == _MAIN for part in one.processes)]
+    for other in main[1:]:
+        if other.command != main[0].command:
+            yield (
+                f"{main[0].name} and {other.name} are put together as parts of one run, but were "
+                f"not recorded by the same command: {main[0].command} and {other.command}"
+            )
+    for other in sessions[1:]:
+        if not _are_beside(first, other):
+            yield (
+                f"{first.name} and {other.name} are put together as parts of one run, but were not "
+                "recorded at the same time"
+            )
+
+
+def _are_beside(one: Session, other: Session) -> bool:
+    """Whether one was recorded before the other had ended."""
+    spans = [
+        [bound for part in session.processes for window in part.windows for bound in window]
+        for session in (one, other)
+    ]
+    if not all(spans):
+        return True
+    return max(map(min, spans)) <= min(map(max, spans))
 
 
 def _refuse_parts_given_twice(sessions: Sequence[Session]) -> None:

@@ -58,13 +58,15 @@ class WorkerProfiling:
         profiler.configure(self.config, role=role)
         profiler.enable(system=False)
         part = _Part(self.folder, profiler)
+        # So that it is known of, whenever it may be killed.
+        part.write()
         ticker = Ticker(self.config.part_interval, part.write, "profiling-part")
         try:
             yield
         finally:
             ticker.stop()
             profiler.disable()
-            part.write(fresh=True)
+            part.write(is_last=True)
 
 
 class _Part:
@@ -76,15 +78,16 @@ class _Part:
         self._name = f"{os.getpid()}-{time.monotonic_ns()}.json"
         self._resets = _resets(folder)
 
-    def write(self, *, fresh: bool = False) -> None:
+    def write(self, *, is_last: bool = False) -> None:
+        """The last time in the worker's own thread, which may ask what is watched."""
         resets = _resets(self._folder)
         if resets is None:
             # Whoever wanted it is gone.
             return
         if resets != self._resets:
-            self._profiler.reset(fresh=fresh)
+            self._profiler.reset(fresh=is_last)
             self._resets = resets
-        session = self._profiler.own_session(self._profiler.role, fresh=fresh)
+        session = self._profiler.own_session(self._profiler.role, fresh=is_last, whole=is_last)
         with contextlib.suppress(FileNotFoundError):
             # Else the session was reset meanwhile, or whoever wanted it is gone with the folder.
             session.write(self._folder / str(resets) / self._name)

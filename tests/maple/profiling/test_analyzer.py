@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from maple.profiling import Profiler
 from maple.profiling.analyzer import main
+from maple.profiling.session import load_session
 from tests.maple.profiling.stage import SECOND, FakeClock
 
 PNG = b"\x89PNG"
@@ -100,7 +102,24 @@ def test_parts_of_one_run_are_put_together(
 ) -> None:
     other = record(tmp_path / "other.json", begin=100 * SECOND)
     assert main(["--input", str(session), str(other), "--operation", "env_step"]) == 0
-    assert "(12 episodes)" in capfd.readouterr().out
+    printed = capfd.readouterr()
+    assert "(12 episodes)" in printed.out
+    # One can be told by its looks: it was over before the other began.
+    assert "put together as parts of one run, but were not recorded at the same time" in printed.err
+
+
+def test_recordings_of_different_commands_are_put_together_with_a_word(
+    session: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    recorded = load_session(session)
+    [part] = recorded.processes
+    other = tmp_path / "other.json"
+    part = msgspec.structs.replace(part, pid=part.pid + 1)
+    msgspec.structs.replace(recorded, processes=[part], command="another.py").save(other)
+    assert main(["--input", str(session), str(other)]) == 0
+    [line] = capfd.readouterr().err.splitlines()
+    assert line.startswith("analyzer: ")
+    assert line.endswith(f"by the same command: {recorded.command} and another.py")
 
 
 @pytest.mark.parametrize(

@@ -186,6 +186,33 @@ def test_what_exceeds_a_limit_is_called_by_its_name_and_has_advice(
     assert all(len(one.advice) > 20 and "\n" not in one.advice for one in found)
 
 
+def test_only_a_wait_for_node_is_told_about_node() -> None:
+    analysis = analyse(typical_session())
+    [critical, _] = find(analysis).about(only(analysis, "env_wait")).recommendations
+    assert "Node" in critical.advice
+    [lock, *_] = find(analysis_of(("lock_wait", 5.0, 1))).recommendations
+    assert "Node" not in lock.advice
+
+
+def test_what_node_could_gain_is_what_was_waited_for_it_and_for_nothing_else() -> None:
+    session = typical_session()
+    gains = {one.name: one.gain for one in find(analyse(session)).stages}
+    [part] = session.processes
+    paths = [one.path for one in part.operations]
+    operations = [
+        msgspec.structs.replace(
+            one, path=tuple("lock_wait" if name == "env_wait" else name for name in one.path)
+        )
+        for one in part.operations
+    ]
+    assert any("env_wait" in path for path in paths)
+    part = msgspec.structs.replace(part, operations=operations)
+    other = msgspec.structs.replace(session, processes=[part])
+    without = {one.name: one.gain for one in find(analyse(other)).stages}
+    assert gains["Node"] == gains["env_wait"] == without["lock_wait"]
+    assert without["Node"] is None
+
+
 def test_every_category_has_advice_of_its_own() -> None:
     names = ("env_step", "env_wait", "agent_action_selection", "backward", "log_write", "mystery")
     advice = {find(analysis_of((name, 4.0, 1))).recommendations[0].advice for name in names}

@@ -26,6 +26,9 @@ from maple.profiling import (
     profile,
 )
 from maple.profiling.analysis import analyse
+from maple.profiling.findings import find
+from maple.profiling.renderers.page import render_page
+from maple.profiling.renderers.text import render_summary
 from maple.profiling.workers import _Part
 from tests.maple.profiling.stage import row
 
@@ -40,10 +43,15 @@ def work(profiling: WorkerProfiling, done: Event | None = None) -> None:
             with profile("env_parallel_execution"), profile("env_step"):
                 pass
         if done is not None:
-            while not list(profiling.folder.rglob("*.json")):
+            while not any(b"env_step" in file.read_bytes() for file in _parts(profiling)):
                 time.sleep(0.01)
             done.set()
             signal.pause()
+
+
+def _parts(profiling: WorkerProfiling) -> list[Path]:
+    # One that is being written has a name that begins with a point.
+    return list(profiling.folder.glob("*/[0-9]*.json"))
 
 
 def start(profiling: WorkerProfiling, done: Event | None = None) -> BaseProcess:
@@ -65,6 +73,7 @@ def test_spawned_workers_become_part_of_the_session() -> None:
     profiler.disable()
     session = profiler.session("test")
     assert [part.role for part in session.processes] == ["main", "worker", "worker"]
+    assert session.unfinished == []
     pids = {part.pid for part in session.processes}
     assert pids == {os.getpid(), *(worker.pid for worker in workers)}
     analysis = analyse(session)
@@ -144,6 +153,30 @@ def test_of_a_worker_that_is_killed_there_is_what_it_last_wrote_down() -> None:
     session = profiler.session("test")
     assert [part.role for part in session.processes] == ["main", "worker"]
     assert row(analyse(session), "env_parallel_execution/env_step").calls > 0
+    [part] = session.unfinished
+    assert part.pid == worker.pid
+    told = f"Of process {worker.pid} (worker) only the first"
+    assert told in render_summary(analyse(session))
+    assert told in render_page(analyse(session), find(analyse(session)))
+
+
+@pytest.mark.timeout(120)
+def test_a_worker_that_is_killed_before_it_wrote_anything_is_known_by_its_role() -> None:
+    profiler = Profiler(ProfilingConfig(part_interval=60))
+    profiler.enable()
+    fork = multiprocessing.get_context("fork")
+    never = fork.Event()
+    profiling = profiler.for_workers()
+    actor = fork.Process(target=act, args=(profiling, never))
+    actor.start()
+    while not _parts(profiling):
+        time.sleep(0.01)
+    profiler.disable()
+    actor.kill()
+    actor.join(60)
+    session = profiler.session("test")
+    assert [(part.role, part.pid) for part in session.unfinished] == [("actor", actor.pid)]
+    assert "(actor)" in render_summary(analyse(session))
 
 
 def test_the_parts_of_workers_go_with_the_profiler_and_with_a_reset() -> None:

@@ -15,7 +15,7 @@ from bridge.throughput.quantities import duration, percent, size
 from ..analysis import Analysis, Place, Row
 from ..findings import Findings
 from ..usage import Moment, stretches
-from .grid import share_of
+from .grid import recorded_of, share_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +104,7 @@ def _draw_title(figure: Figure, analysis: Analysis, findings: Findings) -> None:
     session = analysis.session
     told = [
         session.began.replace("T", " "),
-        f"{duration(analysis.wall)} on {session.machine.cores} cores",
+        f"{recorded_of(analysis)} on {session.machine.cores} cores",
     ]
     if not analysis.rows:
         told.append("no operation was timed")
@@ -175,7 +175,7 @@ def _draw_operations(axes: Axes, bars: Sequence[_Bar], left_out: int) -> None:
     axes.set_xlim(0, 1.24 * longest / 1e9)
     rest = f"; {left_out} more are left out" if left_out else ""
     _dress(
-        axes, f"Time by operation, each moment once: own (dark) and of its children (light){rest}"
+        axes, f"Time by operation, each moment once:\nown (dark) and of its children (light){rest}"
     )
     axes.xaxis.set_major_formatter(lambda value, _: _short(duration(value * 1e9)))
 
@@ -211,7 +211,7 @@ def _draw_latencies(axes: Axes, bars: Sequence[_Bar]) -> None:
             color=_GREY,
         )
         drawn += [p50, longest]
-    _dress(axes, "Time of a call: p50 (dot), to p99 (thick), to the longest (line)")
+    _dress(axes, "Time of a call:\np50 (dot), to p99 (thick), to the longest (line)")
     axes.tick_params(axis="y", labelleft=False)
     if drawn:
         axes.set_xscale("log")
@@ -251,7 +251,7 @@ def _draw_categories(axes: Axes, analysis: Analysis, places: Sequence[Place]) ->
     axes.set_ylim(len(places) - 0.5, -0.5)
     axes.set_xlim(0, 1)
     _dress(
-        axes, "Categories by place: what operations took themselves, so that nothing counts twice"
+        axes, "Categories by place: what operations took themselves, calls side by side added up"
     )
     axes.xaxis.set_major_formatter(lambda value, _: percent(value))
     _legend(axes, list(dict.fromkeys(one.name for one in analysis.categories if one.own > 0)))

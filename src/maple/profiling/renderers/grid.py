@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from bridge.throughput.quantities import MISSING, percent
+from bridge.throughput.quantities import MISSING, duration, percent
 
-from ..analysis import Row
+from ..analysis import Analysis, Row
 
-__all__ = ["at_once", "bar", "columns", "gain", "heading", "share_of"]
+__all__ = ["at_once", "bar", "beside", "columns", "gain", "heading", "recorded_of", "share_of"]
 
 _BAR = 26
+_MOST_DIGITS = 6
+_PAUSED = 1.05
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -38,9 +40,28 @@ def at_once(capacity: float) -> str:
     return f"{capacity:,.0f}" if capacity >= 100 else f"{capacity:.3g}"
 
 
+def recorded_of(analysis: Analysis) -> str:
+    """How long was recorded, and of how much if there were pauses."""
+    paused = analysis.span > _PAUSED * analysis.wall
+    return f"{duration(analysis.wall)}{f' of {duration(analysis.span)}' if paused else ''}"
+
+
 def share_of(row: Row) -> str:
     """The share of an operation, and of how many at once it is one."""
-    return f"{percent(row.share)}{f' of {at_once(row.capacity)}' if row.capacity > 1 else ''}"
+    return (
+        f"{percent(row.share)}{f' of {at_once(row.capacity)} at once' if row.capacity > 1 else ''}"
+    )
+
+
+def beside(ratio: float, limits: Sequence[float], *, digits: int) -> str:
+    """So many digits or more: as many as tell on which side of each limit it lies."""
+
+    def sides(number: float) -> list[int]:
+        return [(number > limit) - (number < limit) for limit in limits]
+
+    while sides(round(ratio, digits)) != sides(ratio) and digits < _MOST_DIGITS:
+        digits += 1
+    return f"{ratio:.{digits}f}"
 
 
 def gain(times: float | None) -> str:

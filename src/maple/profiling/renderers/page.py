@@ -16,8 +16,10 @@ from bridge.throughput.quantities import MISSING, duration, number, percent, siz
 from ..analysis import Analysis
 from ..battles import battle_figures
 from ..findings import Findings
+from ..session import flat
 from . import page_tables as tables
-from .cost import cost_sentences
+from .cost import cost_sentences, unfinished_sentences
+from .grid import recorded_of
 from .page_html import Colours, Told, breakable, counted, embedded, facts
 from .page_phases import render_phases
 from .page_timeline import render_timeline
@@ -33,8 +35,8 @@ _SCORES = (
 )
 _GAINS = (
     "How much of its capacity a step has used, and how many times faster the whole run could be at "
-    "most if it took no time at all. What works beside the main thread holds it up only while that "
-    "waits."
+    "most if it took no time at all. Of other threads and processes that is if the main one waits "
+    "for all that they do there; Node holds it up only while it does."
 )
 _SORTS = (
     "Each below the one that it was called from. A click on a heading sorts; the third one "
@@ -82,7 +84,7 @@ def _about(analysis: Analysis) -> str:
     return ", ".join(
         [
             analysis.session.began.replace("T", " "),
-            f"{duration(analysis.wall)} on {counted(machine.cores, 'core')}",
+            f"{recorded_of(analysis)} on {counted(machine.cores, 'core')}",
             *([machine.cpu] if machine.cpu else []),
             f"{size(machine.memory)} of memory",
         ]
@@ -196,7 +198,7 @@ def _facts(analysis: Analysis) -> list[tuple[str, str]]:
         "system": machine.system,
     }
     known |= {name: version for name, version in machine.versions.items() if version is not None}
-    known |= {name.replace("_", " "): str(value) for name, value in session.settings.items()}
+    known |= {name.replace("_", " "): str(value) for name, value in flat(session.settings)}
     return list(known.items())
 
 
@@ -205,6 +207,7 @@ def _with_code(note: str) -> str:
 
 
 def _notes(analysis: Analysis) -> Iterator[str]:
+    yield from unfinished_sentences(analysis.session)
     yield (
         "A share is of the time × how many calls were under way at once on that level, at the "
         "most. So the shares of a level add up to at most 100 %, however many threads, tasks or "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from html import escape
 
-from bridge.throughput.quantities import duration, number, percent
+from bridge.throughput.quantities import duration, number, percent, size
 from bridge.timing import PHASES
 
 from ..analysis import Analysis
@@ -32,8 +32,9 @@ def _feed(name: str, feed: Feed, told: Told) -> str:
     ]
     time = feed.length / 1e9
     counts = [
-        (what.replace("_", " "), f"{number(count)}, {number(count / time)} a second")
+        (what.replace("_", " "), f"{write(count)}, {write(count / time)} a second")
         for what, count in feed.counts.items()
+        for write in [size if what.startswith("bytes_") else number]
         if count
     ]
     sizes = [(what.replace("_", " "), _spread(each, number)) for what, each in feed.sizes.items()]

@@ -76,7 +76,9 @@ def operations(analysis: Analysis) -> str:
     places = []
     for place in analysis.places:
         top = min(row.depth for row in place.rows)
-        places.append((place.name, [_operation(row, row.depth - top) for row in place.rows]))
+        labels = place.labels()
+        cells = [_operation(row, labels[row.path], row.depth - top) for row in place.rows]
+        places.append((place.name, cells))
     if not places:
         return ""
     kept = measured(heads, [row for _, rows in places for row in rows])
@@ -84,9 +86,9 @@ def operations(analysis: Analysis) -> str:
     return table([heads[column] for column in kept], groups, kind="sortable")
 
 
-def _operation(row: Row, level: int) -> Sequence[Cell]:
+def _operation(row: Row, label: str, level: int) -> Sequence[Cell]:
     return (
-        Cell(row.name, row.name, indent=level),
+        Cell(label, label, indent=level),
         _quantity(row.calls, number),
         _quantity(row.busy, duration),
         _quantity(row.own, duration),

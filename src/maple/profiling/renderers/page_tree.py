@@ -58,7 +58,8 @@ def _wall(place: Place, analysis: Analysis) -> int:
 def _summary(place: Place, used: float, wall: int) -> str:
     where = f", {counted(place.processes, 'process', 'processes')}" if place.processes > 1 else ""
     return (
-        f"operations took {percent(used)} of {duration(wall)}{_times(place.capacities[0])}{where}"
+        f"operations took {percent(used)} of {duration(wall)}{_times(place.capacities[0])}{where}; "
+        "click a block to look into it"
     )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from bridge.throughput.quantities import MISSING, duration, number, percent, size
 
@@ -20,8 +19,8 @@ from ..noise import (
     LEAST_PAIRS,
     Verdict,
 )
-from ..session import Session
-from .grid import columns, heading
+from ..session import Session, flat
+from .grid import beside, columns, heading
 
 __all__ = ["render_comparison", "render_csv"]
 
@@ -39,7 +38,6 @@ _BUSY = 0.1
 _LARGEST = 1000
 _SMALLEST = 0.001
 _LIMITS = (1 - DRIFT, 1.0, 1 + DRIFT)
-_MOST_DIGITS = 6
 
 _HOW_IT_IS_JUDGED = f"""\
 Shown are medians of laps, or of looks at CPU and memory; all laps together for episodes, steps,
@@ -57,7 +55,8 @@ _HOW_IT_IS_JUDGED_IN_TURN = textwrap.fill(
     "those of neighbouring laps. Its interval is exact, of "
     f"{percent(CONFIDENCE_IN_TURN)}. Better or worse: the interval leaves out 1, and the ratio is "
     f"off by more than {percent(LEAST_EFFECT)}; that takes {LEAST_LAPS} laps, all on one side. "
-    "Looks at CPU and memory are not paired: their interval is resampled, of 95 %. Of CPU and of "
+    "CPU and memory are medians of looks, which are not paired: their interval is resampled, of "
+    "95 %. Of CPU and of "
     "metrics nobody knows what is better: they are higher or lower. Of many rows, some may look "
     "different by chance.",
     100,
@@ -138,21 +137,12 @@ def _differences(comparison: Comparison) -> Iterator[str]:
 
 def _different_settings(comparison: Comparison) -> Iterator[str]:
     one, other = (
-        dict(_flat(analysis.session.settings)) for analysis in (comparison.first, comparison.second)
+        dict(flat(analysis.session.settings)) for analysis in (comparison.first, comparison.second)
     )
     for name in dict.fromkeys((*one, *other)):
         before, after = one.get(name, MISSING), other.get(name, MISSING)
         if before != after:
             yield f"not the same {name}: {_short(before)} and {_short(after)}"
-
-
-def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Every setting, with a name that has the names above it."""
-    for name, value in settings.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{above}{name}.")
-        else:
-            yield f"{above}{name}", value
 
 
 def _short(value: object) -> str:
@@ -183,19 +173,11 @@ def _row(one: Compared) -> tuple[str, ...]:
 
 
 def _times(ratio: float) -> str:
-    """Three digits or more: as many as it takes to tell on which side of each limit it lies."""
     if ratio >= _LARGEST:
         return f">{_LARGEST}"
     if ratio < _SMALLEST:
         return f"<{_SMALLEST}"
-    digits = 3 if ratio < 10 else 1 if ratio < 100 else 0
-    while _sides(round(ratio, digits)) != _sides(ratio) and digits < _MOST_DIGITS:
-        digits += 1
-    return f"{ratio:.{digits}f}"
-
-
-def _sides(ratio: float) -> list[int]:
-    return [(ratio > limit) - (ratio < limit) for limit in _LIMITS]
+    return beside(ratio, _LIMITS, digits=3 if ratio < 10 else 1 if ratio < 100 else 0)
 
 
 def _metric(one: Compared, several: bool) -> str:

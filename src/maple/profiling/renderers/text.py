@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections import Counter
 from collections.abc import Iterator
 
@@ -13,8 +14,8 @@ from ..battles import battle_figures
 from ..findings import CRITICAL_SHARE, LARGE, SLOW, Findings
 from ..metrics import percentile, session_metrics
 from ..session import Allocation, Metric
-from .cost import cost_sentences
-from .grid import at_once, bar, columns, gain, heading, share_of
+from .cost import cost_sentences, unfinished_sentences
+from .grid import at_once, bar, columns, gain, heading, recorded_of, share_of
 
 __all__ = ["NOTHING_STANDS_OUT", "render_analysis", "render_live", "render_summary"]
 
@@ -22,6 +23,9 @@ NOTHING_STANDS_OUT = (
     f"Nothing stands out: no operation takes more than {percent(CRITICAL_SHARE)} of the time, "
     f"{duration(SLOW)} a call, or {size(LARGE)}."
 )
+_WIDTH = 100
+_INDENT = 4 * " "
+_LIVE = 10
 _BOTTLENECKS = 10
 _STAGES = 12
 _MUCH_UNSEEN = 100_000_000
@@ -58,7 +62,7 @@ def render_live(analysis: Analysis) -> str:
     """What somebody wants to know while it goes on: time per episode, battles, metrics."""
     steps = analysis.count("steps")
     head = [] if steps is None else [f"after {number(steps)} steps"]
-    lines = [*head, *_per_episode(analysis), *_battles(analysis), *_metrics(analysis)]
+    lines = [*head, *_per_episode(analysis, _LIVE), *_battles(analysis), *_metrics(analysis)]
     return "\n".join(lines) + "\n"
 
 
@@ -84,16 +88,20 @@ def render_analysis(analysis: Analysis, findings: Findings) -> str:
 def _title(analysis: Analysis) -> Iterator[str]:
     session = analysis.session
     machine = session.machine
-    yield f"{session.name}: {duration(analysis.wall)} recorded, began {session.began}"
+    yield f"{session.name}: {recorded_of(analysis)} recorded, began {session.began}"
     yield f"$ {session.command}"
     yield f"{machine.cpu or machine.system}, {machine.cores} cores, {size(machine.memory)}"
+    yield from unfinished_sentences(session)
 
 
 # Time
 
 
-def _per_episode(analysis: Analysis) -> Iterator[str]:
-    """Each operation by category, as a share of the time × the capacity of its level."""
+def _per_episode(analysis: Analysis, most: int | None = None) -> Iterator[str]:
+    """Each operation by category, as a share of the time × the capacity of its level.
+
+    If there are to be so many at most, it is those that were under way the longest by themselves.
+    """
     counts = {unit: analysis.count(f"{unit}s") for unit in ("episode", "step")}
     unit, per = next(((unit, count) for unit, count in counts.items() if count), ("", 1))
     yield from heading(f"PERFORMANCE SUMMARY ({f'per {unit}' if unit else 'whole run'})")
@@ -102,6 +110,9 @@ def _per_episode(analysis: Analysis) -> Iterator[str]:
     yield f"{total}: {duration(analysis.wall / per)}{told}"
     # Of what the bridge tells, the phases are in the tables below.
     shown = [row for row in analysis.rows if row.covered is not None or not row.depth]
+    if most is not None:
+        longest = sorted(shown, key=lambda row: -row.alone)[:most]
+        shown = [row for row in shown if row in longest]
     labels = {place.name: place.labels(least=2) for place in analysis.places}
     times = Counter(labels[row.place][row.path] for row in shown)
     timed = [row for place in analysis.timed for row in place.rows]
@@ -134,7 +145,9 @@ def _categories(analysis: Analysis) -> Iterator[str]:
         rest = "(anything else)" if analysis.is_part else "(no operation)"
         rows.append((rest, place.name, "", percent(idle)))
     if rows:
-        yield from heading("CATEGORIES: what their operations do themselves, nothing twice")
+        yield from heading(
+            "CATEGORIES: what their operations do themselves, calls side by side added up"
+        )
         yield from columns(("category", "place", "time", "share"), rows, left=2)
 
 
@@ -209,17 +222,24 @@ def _recommendations(findings: Findings) -> Iterator[str]:
     yield from heading("RECOMMENDATIONS")
     if not findings.recommendations:
         yield NOTHING_STANDS_OUT
+    told = set()
     for found in findings.recommendations:
         yield f"{found.severity}: {found.operation} ({found.place}): {found.reason}"
-        yield f"    try: {found.advice}"
+        advice = "as above" if found.advice in told else found.advice
+        told.add(found.advice)
+        yield textwrap.fill(
+            f"try: {advice}", _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT
+        )
 
 
 def _bottlenecks(findings: Findings) -> Iterator[str]:
     shown = findings.bottlenecks[:_BOTTLENECKS]
     if not shown:
         return
-    yield from heading(f"TOP {len(shown)} BOTTLENECKS, by own time: what children do is theirs")
-    head = ("operation", "place", "score", "time", "a call", "calls", "memory", "GPU")
+    yield from heading(
+        f"TOP {len(shown)} BOTTLENECKS, by own time: how much of the run could go with each at most"
+    )
+    head = ("operation", "place", "score", "of the run", "a call", "calls", "memory", "GPU")
     rows = [
         (
             found.name,
@@ -256,6 +276,8 @@ def _stages(findings: Findings) -> Iterator[str]:
     yield from columns(head, rows, left=2)
     if len(findings.stages) > len(shown):
         yield f"and {len(findings.stages) - len(shown)} smaller ones"
+    if len({stage.place for stage in findings.stages}) > 1:
+        yield "Of other threads and processes: if the main one waits for all that they do there."
 
 
 # What else was measured

@@ -16,6 +16,7 @@ _MOST = 2
 _MUCH = 0.10
 _BUSY = 0.75
 _SMALL_FORWARD = 64
+_SMALL_MINIBATCH = 512
 
 
 def recommend(result: TrainingTime) -> list[str]:
@@ -135,18 +136,24 @@ def _about_copies(_mode: Mode, _result: TrainingTime) -> str:
 
 def _about_learning(mode: Mode, result: TrainingTime) -> str:
     settings = result.settings
+    larger = ""
+    if settings.minibatch_size < _SMALL_MINIBATCH:
+        # Of many rows nearly all of a step is arithmetic, which is the same for larger ones.
+        larger = f"larger minibatches (--minibatch-size, now {settings.minibatch_size}), "
     return (
-        f"with {mode.middle.figures.minibatches} steps of the optimizer a batch, try larger "
-        f"minibatches (--minibatch-size, now {settings.minibatch_size}), fewer epochs (--epochs, "
-        f"now {settings.epochs}), a smaller network (--hidden, now {settings.hidden})"
-        f"{_threads(result)}"
+        f"with {mode.middle.figures.minibatches} steps of the optimizer a batch, try {larger}"
+        f"fewer epochs (--epochs, now {settings.epochs}), a smaller network (--hidden, now "
+        f"{settings.hidden}){_threads(result)}"
     )
 
 
 def _threads(result: TrainingTime) -> str:
     if result.threads >= result.cores:
         return ""
-    return f", more threads for torch (--threads, now {result.threads} of {result.cores} cores)"
+    return (
+        f", more threads for torch (--threads, now {result.threads} of {result.cores} cores) if "
+        "that does not slow down collecting, where Node needs them"
+    )
 
 
 _ADVICE: dict[str, Callable[[Mode, TrainingTime], str]] = {

@@ -10,7 +10,7 @@ from bridge.throughput.quantities import MISSING, number, percent, seconds
 
 from ..noise import CONFIDENCE_IN_TURN, LEAST_EFFECT
 from ..renderers.cost import cost_of_a_call
-from ..renderers.grid import bar, columns, heading
+from ..renderers.grid import bar, beside, columns, heading
 from .advice import recommend
 from .components import COLLECTION, COMPONENTS, WHOLE
 from .result import Batch, Mode, TrainingTime
@@ -144,8 +144,11 @@ def _row(label: str, compared: Compared) -> list[str]:
     judgement = compared.judgement
     if judgement is None:
         return [*row, MISSING, MISSING, ""]
-    spread = f"{judgement.lowest:.2f} to {judgement.highest:.2f}"
-    return [*row, f"{judgement.speed_up:.2f}×", spread, judgement.verdict]
+    speed_up, lowest, highest = (
+        beside(ratio, (1.0,), digits=2)
+        for ratio in (judgement.speed_up, judgement.lowest, judgement.highest)
+    )
+    return [*row, f"{speed_up}×", f"{lowest} to {highest}", judgement.verdict]
 
 
 def _cost(result: TrainingTime) -> Iterator[str]:
@@ -158,7 +161,7 @@ def _cost(result: TrainingTime) -> Iterator[str]:
     if result.overhead is not None and shares:
         yield from heading("What profiling cost", _WIDTH)
         yield cost_of_a_call(result.overhead)
-        yield f"To record all calls of a batch took at most {percent(max(shares))} of it."
+        yield f"To record all calls took {percent(max(shares))} of the batch with the most of them."
 
 
 # Pieces

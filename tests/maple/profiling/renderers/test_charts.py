@@ -97,7 +97,7 @@ def test_bars_are_own_time_in_front_of_the_whole_and_labelled(gallery: Gallery) 
     assert labels(axes)[:2] == ["training_iteration\n(main)", "env_step\n(main)"]
     assert widths[:4] == pytest.approx([7.6, 0.0, 4.0, 0.4])
     texts = [text.get_text() for text in axes.texts]
-    assert texts[:2] == ["7.60 s, 58 % of 1.3", "4.00 s, 31 % of 1.3"]
+    assert texts[:2] == ["7.60 s, 58 % of 1.3 at once", "4.00 s, 31 % of 1.3 at once"]
 
 
 def test_of_many_operations_the_longest_are_shown_and_the_others_counted(gallery: Gallery) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maple.profiling.training import recommend
+from maple.profiling.training import PPOConfig, recommend
 from maple.profiling.training.components import measure_components
 from tests.maple.profiling.training.examples import GRADIENT, OFF, ON, TIMES, batch, mode, result
 
@@ -39,9 +39,13 @@ def test_learning_is_blamed_where_it_takes_the_time_and_settings_are_named() -> 
     said = " ".join(recommend(result(slow)))
 
     assert "Training Loop takes 77 %" in said
-    assert "--minibatch-size, now 1024" in said
+    assert "--epochs, now" in said
     assert "--threads, now 1 of 2 cores" in said
     assert "--threads" not in " ".join(recommend(result(slow, threads=2)))
+    # A step of a thousand rows is arithmetic, and twice as many of them take twice as long.
+    assert "--minibatch-size" not in said
+    small = result(slow, settings=PPOConfig(minibatch_size=64))
+    assert "--minibatch-size, now 64" in " ".join(recommend(small))
 
 
 def test_turbo_is_praised_only_for_what_is_no_noise() -> None:
