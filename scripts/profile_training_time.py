@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -50,9 +51,9 @@ examples:
 
 A batch collects steps × agents decisions and learns from them. Before the first that counts, all
 processes are warm and each mode has run two. What was recorded is written to OUTPUT/raw, for
-`python -m maple.profiling.analyzer`. Ctrl-C ends a run early and prints what was measured so far.
-The exit status is 0 when all went well, 1 after an error, 2 for wrong arguments, 130 for a run that
-was interrupted.
+`python -m maple.profiling.analyzer`. Ctrl-C, or SIGTERM, ends a run early and prints what was
+measured so far. The exit status is 0 when all went well, 1 after an error, 2 for wrong arguments,
+130 for a run that was interrupted.
 """
 MOST_DETAILED = 3
 DEFAULTS = PPOConfig()
@@ -69,6 +70,8 @@ SETTINGS = ("format", "opponent", "seed", "batch_size", *COUNTS)
 def main() -> int:
     options = parse_arguments()
     warn_on_stderr()
+    # Who ends it by a time limit, as `timeout` does, wants what was measured as well.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         configure(options)
         measured = measure(options)

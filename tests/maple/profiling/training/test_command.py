@@ -163,8 +163,9 @@ def test_settings_of_the_profiler_come_from_a_file(tmp_path: Path) -> None:
     assert {row.category for row in analyse(load_session(file)).rows} == {"All of it"}
 
 
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_prints_what_it_has_measured_and_leaves_no_process_behind(
-    tmp_path: Path,
+    tmp_path: Path, ending: signal.Signals
 ) -> None:
     process = subprocess.Popen(
         [sys.executable, str(SCRIPT), "--batches", "100000", *TINY, "--output", str(tmp_path)],
@@ -179,7 +180,7 @@ def test_an_interrupted_run_prints_what_it_has_measured_and_leaves_no_process_be
             if "batch 2 of 100000" in line:
                 break
         nodes = psutil.Process(process.pid).children(recursive=True)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(ending)
         printed, said = process.communicate(timeout=60)
     finally:
         process.kill()
