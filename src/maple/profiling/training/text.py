@@ -25,8 +25,8 @@ _HOW_IT_IS_JUDGED = (
     "decision, and the spread is from the lowest to the highest. It is faster or slower if that is "
     f"more than {LEAST_EFFECT * 100:.0f}\N{NO-BREAK SPACE}% and an exact interval of the median, "
     f"of {CONFIDENCE_IN_TURN * 100:.0f}\N{NO-BREAK SPACE}%, does not hold 1. It cannot be told "
-    "if that interval reaches to half, or to twice as fast. Of so many rows, one may be called so by "
-    "chance."
+    "if that interval reaches to half, or to twice as fast. Of so many rows, one may be called so "
+    "by chance."
 )
 
 
