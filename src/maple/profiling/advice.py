@@ -117,6 +117,6 @@ def _about_learning(operation: str) -> str:
         case name if name.startswith("optimizer"):
             return "larger minibatches make fewer steps; the fused or foreach form of the optimizer"
     return (
-        "fewer epochs, minibatches of hundreds of rows and not of tens, a smaller network, all cores "
-        "for torch while no battles are played"
+        "fewer epochs, minibatches of hundreds of rows and not of tens, a smaller network, all "
+        "cores for torch while no battles are played"
     )
