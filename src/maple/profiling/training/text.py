@@ -14,7 +14,7 @@ from ..renderers.grid import bar, beside, columns, heading
 from .advice import recommend
 from .components import COLLECTION, COMPONENTS, WHOLE
 from .result import Batch, Mode, TrainingTime
-from .verdict import Compared, compare, did_the_same
+from .verdict import Compared, Verdict, compare, did_the_same
 
 __all__ = ["render"]
 
@@ -145,11 +145,12 @@ def _row(label: str, compared: Compared) -> list[str]:
     judgement = compared.judgement
     if judgement is None:
         return [*row, MISSING, MISSING, ""]
-    speed_up, lowest, highest = (
-        beside(ratio, (1.0,), digits=2)
-        for ratio in (judgement.speed_up, judgement.lowest, judgement.highest)
+    # What leaves out 1 is to be seen to do so.
+    limits = (1.0,) if judgement.verdict in (Verdict.FASTER, Verdict.SLOWER) else ()
+    lowest, highest = (
+        beside(ratio, limits, digits=2) for ratio in (judgement.lowest, judgement.highest)
     )
-    return [*row, f"{speed_up}×", f"{lowest} to {highest}", judgement.verdict]
+    return [*row, f"{judgement.speed_up:.2f}×", f"{lowest} to {highest}", judgement.verdict]
 
 
 def _cost(result: TrainingTime) -> Iterator[str]:

@@ -52,3 +52,14 @@ def test_times_too_short_to_measure_their_cpu_are_not_given_any() -> None:
     text = render(result(mode(True, [batch(python_cpu=None, node_cpu=None)])))
 
     assert "too short" in text
+
+
+def test_what_is_called_faster_is_seen_to_leave_out_the_same() -> None:
+    ratios = (1.003, 1.2, 1.1, 1.15, 1.3)
+    slow = mode(False, [batch(ratio) for ratio in ratios])
+    fast = mode(True, [batch() for _ in ratios])
+
+    text = render(result(slow, fast))
+
+    [whole] = [line for line in text.splitlines() if line.startswith("a batch  ") and "×" in line]
+    assert re.search(r"1\.15×\s+1\.003 to 1\.30\s+faster$", whole)
