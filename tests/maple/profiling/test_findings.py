@@ -38,6 +38,29 @@ def analysis_of(*calls: tuple[str, float, int], **gauges: Any) -> Analysis:
     return recorded(profiler)
 
 
+def _crowd(profiler: Profiler, clock: FakeClock, name: str, *, calls: int, seconds: float) -> None:
+    """So many tasks at once that do the same for a while."""
+    crowd = [profiler.profile(name) for _ in range(calls)]
+    for call in crowd:
+        contextvars.Context().run(call.__enter__)
+    clock.go(seconds)
+    for call in crowd:
+        call.__exit__(None, None, None)
+
+
+def _take_turns(profiler: Profiler, clock: FakeClock, *, turns: int, seconds: float) -> None:
+    """Four tasks, at any moment two of them in each of two operations."""
+    contexts = [contextvars.Context() for _ in range(4)]
+    for turn in range(turns):
+        calls = []
+        for number, context in enumerate(contexts):
+            calls.append(profiler.profile(("env_step", "backward")[(turn + number) % 2]))
+            context.run(calls[-1].__enter__)
+        clock.go(seconds)
+        for call, context in zip(calls, contexts, strict=True):
+            context.run(call.__exit__, None, None, None)
+
+
 def severities(findings: Findings) -> list[tuple[str, str]]:
     return [(found.severity, found.operation) for found in findings.recommendations]
 
@@ -257,16 +280,7 @@ def test_what_else_is_done_side_by_side_would_still_have_to_be_done() -> None:
     clock = FakeClock(0)
     profiler = Profiler(clock=clock)
     profiler.enable(system=False)
-    contexts = [contextvars.Context() for _ in range(4)]
-    # At any moment two of four are in each, and each of both is under way all the time.
-    for turn in range(100):
-        calls = []
-        for number, context in enumerate(contexts):
-            calls.append(profiler.profile(("env_step", "backward")[(turn + number) % 2]))
-            context.run(calls[-1].__enter__)
-        clock.go(0.1)
-        for call, context in zip(calls, contexts, strict=True):
-            context.run(call.__exit__, None, None, None)
+    _take_turns(profiler, clock, turns=100, seconds=0.1)
     found = find(recorded(profiler))
     assert {one.name: one.share for one in found.bottlenecks} == {"env_step": 0.5, "backward": 0.5}
     assert {stage.name: stage.gain for stage in found.stages} == {"env_step": 2, "backward": 2}
@@ -277,12 +291,7 @@ def test_a_stage_of_its_own_is_worth_its_time_however_many_ran_at_once_before() 
     clock = FakeClock(0)
     profiler = Profiler(clock=clock)
     profiler.enable(system=False)
-    crowd = [profiler.profile("env_step") for _ in range(60)]
-    for call in crowd:
-        contextvars.Context().run(call.__enter__)
-    clock.go(1)
-    for call in crowd:
-        call.__exit__(None, None, None)
+    _crowd(profiler, clock, "env_step", calls=60, seconds=1)
     with profiler.profile("backward"):
         clock.go(63)
     gains = {stage.name: stage.gain for stage in find(recorded(profiler)).stages}
@@ -293,21 +302,8 @@ def test_a_burst_of_tasks_makes_nothing_else_look_removable() -> None:
     clock = FakeClock(0)
     profiler = Profiler(clock=clock)
     profiler.enable(system=False)
-    crowd = [profiler.profile("env_reset") for _ in range(1000)]
-    for call in crowd:
-        contextvars.Context().run(call.__enter__)
-    clock.go(0.01)
-    for call in crowd:
-        call.__exit__(None, None, None)
-    contexts = [contextvars.Context() for _ in range(4)]
-    for turn in range(20):
-        calls = []
-        for number, context in enumerate(contexts):
-            calls.append(profiler.profile(("env_step", "backward")[(turn + number) % 2]))
-            context.run(calls[-1].__enter__)
-        clock.go(1)
-        for call, context in zip(calls, contexts, strict=True):
-            context.run(call.__exit__, None, None, None)
+    _crowd(profiler, clock, "env_reset", calls=1000, seconds=0.01)
+    _take_turns(profiler, clock, turns=20, seconds=1)
     gains = {stage.name: stage.gain for stage in find(recorded(profiler)).stages}
     # Nearly what it is without the burst, 2, of which a second's window had the most at once.
     assert gains["env_step"] == pytest.approx(2, rel=0.06)
