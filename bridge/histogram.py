@@ -131,7 +131,8 @@ class Histogram:
     def summary(self) -> dict[str, Any]:
         """Plain data: count, mean, the usual percentiles and the maximum, in nanoseconds."""
         named = zip((f"p{p:g}" for p in PERCENTILES), self.percentiles(PERCENTILES), strict=True)
-        mean = self.total / self.count if self.count else 0.0
+        # The middle of the last bucket may be more than the most that is in it.
+        mean = min(self.total / self.count, self.max) if self.count else 0.0
         return {"count": self.count, "mean": mean, **dict(named), "max": self.max}
 
     def _middles(self) -> npt.NDArray[np.float64]:

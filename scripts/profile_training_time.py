@@ -71,7 +71,7 @@ def main() -> int:
     options = parse_arguments()
     warn_on_stderr()
     # Who ends it by a time limit, as `timeout` does, wants what was measured as well.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         configure(options)
         measured = measure(options)

@@ -238,12 +238,10 @@ def analyse(session: Session, config: ProfilingConfig | None = None) -> Analysis
     for part in session.processes:
         for number, track in enumerate(part.tracks):
             groups[part.role, track.thread].append(_Source(part, number))
-    several = len({role for role, _ in groups}) > 1
+    names = _place_names(groups)
     timed = [
-        _timed_place(
-            _place_name(role, thread, sources, several), f"{role}, {thread}", sources, wall, config
-        )
-        for (role, thread), sources in groups.items()
+        _timed_place(names[key], ", ".join(key), sources, wall, config)
+        for key, sources in groups.items()
     ]
     feeds = [(part, feed) for part in session.processes for feed in part.feeds]
     fed = [_fed_place(_feed_name(feed, feeds), feed, config) for _, feed in feeds]
@@ -311,15 +309,15 @@ def _timed_place(
         for number, operation in source.operations:
             found[operation.path].append((source, number, operation))
     grouped = _capacities_of_groups(found, capacities)
-    processes = len({source.part.pid for source in sources})
+    beside = _beside(sources, wall)
     rows = [
-        _timed_row(name, path, entries, grouped[path[:-1]], wall, config, processes)
+        _timed_row(name, path, entries, grouped[path[:-1]], wall, config, beside)
         for path, entries in found.items()
     ]
     return Place(
         name=name,
         key=key,
-        processes=processes,
+        processes=len({source.part.pid for source in sources}),
         capacities=capacities,
         rows=tuple(_from_the_top(rows)),
     )
@@ -332,7 +330,7 @@ def _timed_row(
     capacity: float,
     wall: int,
     config: ProfilingConfig,
-    processes: int,
+    beside: float,
 ) -> Row:
     operations = [operation for _, _, operation in entries]
     encoded = [operation.hdr for operation in operations if operation.hdr is not None]
@@ -351,8 +349,7 @@ def _timed_row(
         calls=calls,
         busy=busy,
         own=own,
-        # Processes work side by side, and parts of the same one came one after the other.
-        least=sum(operation.least for operation in operations) / processes,
+        least=sum(operation.least for operation in operations) / beside,
         covered=covered,
         is_bound=is_bound,
         capacity=capacity,
@@ -384,6 +381,12 @@ def _covered(operations: Sequence[Operation], wall: int) -> tuple[int, bool]:
     together = union(_bounds([bounds for one in operations for bounds in one.intervals]))
     most = sum(operation.covered for operation in operations)
     return min(length(together), most, wall), any(operation.rough for operation in operations)
+
+
+def _beside(sources: Sequence[_Source], wall: int) -> float:
+    """How many processes were recorded side by side, on average over the time; at least one."""
+    windows = [window for source in sources for window in source.part.windows]
+    return max(1.0, _quotient(sum(until - since for since, until in windows), wall))
 
 
 def _capacities(sources: Sequence[_Source], wall: int) -> tuple[float, ...]:
@@ -505,8 +508,7 @@ def _fed_row(
         capacity=capacity,
         share=_quotient(busy, wall * capacity),
         own_share=_quotient(own, wall * capacity),
-        # A histogram may round the longest down.
-        mean=min(distribution["mean"], distribution["max"]),
+        mean=distribution["mean"],
         shortest=None,
         longest=distribution["max"],
         p50=distribution["p50"],
@@ -537,12 +539,17 @@ def node_share(feed: Feed) -> float | None:
 # Names and numbers
 
 
-def _place_name(role: str, thread: str, sources: Sequence[_Source], several: bool) -> str:
-    processes = len({source.part.pid for source in sources})
-    where = f"{role} × {processes}" if processes > 1 else role
-    if thread == MAIN_THREAD:
-        return where
-    return f"{where}, {thread}" if several or processes > 1 else thread
+def _place_names(groups: Mapping[tuple[str, str], Sequence[_Source]]) -> dict[tuple[str, str], str]:
+    """By role and thread, in as few words as tell them apart."""
+    roles = {role for role, _ in groups}
+    names = {}
+    for (role, thread), sources in groups.items():
+        processes = len({source.part.pid for source in sources})
+        where = f"{role} × {processes}" if processes > 1 else role
+        is_short = len(roles) == 1 and processes == 1 and thread not in roles
+        name = where if thread == MAIN_THREAD else thread if is_short else f"{where}, {thread}"
+        names[role, thread] = name
+    return names
 
 
 def _feed_name(feed: Feed, feeds: Sequence[tuple[ProcessPart, Feed]]) -> str:

@@ -181,7 +181,7 @@ def _compared(
     else:
         ratio, interval, verdict = judged(first, second, wanted, drift)
     is_open = verdict is Verdict.ONCE or verdict.is_undecided
-    if is_open and one and one > 0 and other and other > 0:
+    if ratio is None and is_open and one and one > 0 and other and other > 0:
         ratio = other / one
     calls = None
     if first and second and first.calls is not None and second.calls is not None:

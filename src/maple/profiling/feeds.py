@@ -188,7 +188,7 @@ class Source:
             found.append(self._round_trips(before, after))
         if queue_after := _queue(after):
             found.append(self._inference(_queue(before), queue_after))
-        return join_feeds([*self._past, *found])
+        return join_feeds([*self._past, *found], self._keep)
 
     def _since_pause(self) -> tuple[int, dict[str, FeedSums]]:
         """For how long it has counted, and what each kind of feed came to in that time."""
@@ -250,15 +250,18 @@ class Source:
         return max(1, math.ceil(together / (self._until - self._since)))
 
 
-def join_feeds(feeds: Sequence[Feed]) -> list[Feed]:
-    """Those of one kind and name as one, as if there had been no time between them."""
+def join_feeds(feeds: Sequence[Feed], keep: int = _MOST_WORK) -> list[Feed]:
+    """Those of one kind and name as one, as if there had been no time between them.
+
+    So many commands that Node worked on are kept one by one.
+    """
     groups: dict[tuple[str, str], list[Feed]] = defaultdict(list)
     for feed in feeds:
         groups[feed.kind, feed.name].append(feed)
-    return [alike[0] if len(alike) == 1 else _joined(alike) for alike in groups.values()]
+    return [alike[0] if len(alike) == 1 else _joined(alike, keep) for alike in groups.values()]
 
 
-def _joined(feeds: Sequence[Feed]) -> Feed:
+def _joined(feeds: Sequence[Feed], keep: int) -> Feed:
     first = feeds[0]
     counts: Counter[str] = Counter()
     named: dict[str, list[FeedOperation]] = defaultdict(list)
@@ -279,18 +282,16 @@ def _joined(feeds: Sequence[Feed]) -> Feed:
         operations=[_joined_operations(alike) for alike in named.values()],
         counts=dict(counts),
         sizes={name: _together(alike) for name, alike in sizes.items()},
-        node_work=_joined_work([feed.node_work for feed in feeds if feed.node_work is not None]),
+        node_work=_joined_work([f.node_work for f in feeds if f.node_work is not None], keep),
         laps=at_most([lap for feed in feeds for lap in feed.laps]),
     )
 
 
-def _joined_work(works: Sequence[NodeWork]) -> NodeWork | None:
-    """The latest of all, as there would be more and more of them."""
-    if not works:
+def _joined_work(works: Sequence[NodeWork], keep: int) -> NodeWork | None:
+    if not works or not keep:
         return None
-    most = max(_MOST_WORK, *(len(work.start) for work in works))
     names = NodeWork.__struct_fields__
-    return NodeWork(*([one for w in works for one in getattr(w, name)][-most:] for name in names))
+    return NodeWork(*([one for w in works for one in getattr(w, name)][-keep:] for name in names))
 
 
 def _joined_operations(alike: Sequence[FeedOperation]) -> FeedOperation:

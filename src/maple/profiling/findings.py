@@ -81,6 +81,8 @@ class Stage:
     """
 
     name: str
+    operation: str
+    """Its last name; several of a place may have it."""
     place: str
     capacity: float
     busy: float
@@ -110,9 +112,7 @@ class Findings:
         shown = {(row.place, row.name) for row in analysis.rows}
         return Findings(
             bottlenecks=tuple(one for one in self.bottlenecks if (one.place, one.name) in shown),
-            stages=tuple(
-                one for one in self.stages if (one.place, one.name.rpartition(" / ")[2]) in shown
-            ),
+            stages=tuple(one for one in self.stages if (one.place, one.operation) in shown),
             recommendations=tuple(
                 one for one in self.recommendations if (one.place, one.operation) in shown
             ),
@@ -203,6 +203,7 @@ def _stages(analysis: Analysis) -> Iterator[Stage]:
                 continue
             yield Stage(
                 name=labels[row.path],
+                operation=row.name,
                 place=place.name,
                 capacity=row.capacity,
                 busy=row.own,
@@ -230,9 +231,10 @@ def _at_most(place: Place, covered: float, removed: Sequence[Row], wall: int) ->
     What ran beside it would still have to be done, with as many at once as there were just then.
     Those that wait may have no reason to, without what they wait for.
     """
-    paths = {row.path for row in removed}
-    left = [r.least for r in place.rows if r.path not in paths and r.category != _WAITING]
-    return max(0.0, min(covered, wall - sum(left)))
+    whole, gone = (
+        sum(row.least for row in rows if row.category != _WAITING) for rows in (place.rows, removed)
+    )
+    return max(0.0, min(covered, wall - (whole - gone)))
 
 
 def _fed_stages(analysis: Analysis, place: Place) -> Iterator[Stage]:
@@ -243,6 +245,7 @@ def _fed_stages(analysis: Analysis, place: Place) -> Iterator[Stage]:
         waiting = _waiting(analysis, for_node=True)
         yield Stage(
             name=_NODE,
+            operation=_NODE,
             place=place.name,
             capacity=place.feed.workers,
             busy=share * place.feed.workers * place.feed.length,
@@ -255,6 +258,7 @@ def _fed_stages(analysis: Analysis, place: Place) -> Iterator[Stage]:
         waiting = _waiting(analysis, for_node=False)
         yield Stage(
             name=forward.name,
+            operation=forward.name,
             place=place.name,
             capacity=1,
             busy=forward.busy,

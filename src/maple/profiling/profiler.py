@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
+import msgspec
 import psutil
 
 from .analysis import analyse
@@ -124,12 +125,12 @@ class Profiler:
         def decorate(function: Callable[P, T]) -> Callable[P, T]:
             title = _name_of(function)
             operation = name or title
-            if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            if _is_any(function, inspect.isgeneratorfunction, inspect.isasyncgenfunction):
                 raise TypeError(
                     f"{title} is a generator, which is not over when it returns: "
                     "use `with profile(…)` inside it"
                 )
-            if any(map(inspect.iscoroutinefunction, (function, type(function).__call__))):
+            if _is_any(function, inspect.iscoroutinefunction):
 
                 @functools.wraps(function)
                 async def profiled_coroutine(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401
@@ -186,7 +187,7 @@ class Profiler:
             is_due = self._untold >= every
             self._untold %= every
         if is_due:
-            # It takes its time, which is none of what goes on around it.
+            # It takes its time, and is to be told as what it is.
             with self.profile("log_live_summary"):
                 self._say(render_live(analyse(self.session(trace=False))))
 
@@ -235,7 +236,8 @@ class Profiler:
 
     def _release(self, source: Source) -> None:
         """Keeps what a source has told that is closed now, and not the source."""
-        self._past_feeds = join_feeds([*self._past_feeds, *source.feeds()])
+        past = [*self._past_feeds, *source.feeds()]
+        self._past_feeds = join_feeds(past, self.config.trace_calls)
         self._sources = [one for one in self._sources if one is not source]
 
     # On and off
@@ -376,6 +378,9 @@ class Profiler:
             for source in tuple(self._sources):
                 source.read(trips=trace)
         told = [feed for source in self._sources for feed in source.feeds()]
+        feeds = join_feeds([*self._past_feeds, *told], self.config.trace_calls)
+        if not trace:
+            feeds = [msgspec.structs.replace(feed, node_work=None) for feed in feeds]
         with self._lock:
             described = {name: values.describe() for name, values in self._metrics.items()}
             counts = dict(self._counts)
@@ -385,7 +390,7 @@ class Profiler:
             born=birth(psutil.Process()),
             metrics={name: metric for name, metric in described.items() if metric is not None},
             counts=counts,
-            feeds=join_feeds([*self._past_feeds, *told]),
+            feeds=feeds,
             whole=whole,
             **recorded,
         )
@@ -437,9 +442,21 @@ class Profiler:
 
 def _name_of(function: Callable[..., Any]) -> str:
     """Its own, or that of its class for an object that can be called."""
+    function = _given(function)
+    return getattr(function, "__qualname__", type(function).__qualname__)
+
+
+def _is_any(function: Callable[..., Any], *kinds: Callable[[object], bool]) -> bool:
+    """Whether a call of it is of any of these kinds, also if it is an object."""
+    function = _given(function)
+    return any(kind(one) for kind in kinds for one in (function, type(function).__call__))
+
+
+def _given(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What some of its arguments were given for already, if that is all it is."""
     while isinstance(function, functools.partial):
         function = function.func
-    return getattr(function, "__qualname__", type(function).__qualname__)
+    return function
 
 
 @functools.cache

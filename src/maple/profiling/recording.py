@@ -62,9 +62,9 @@ class Recording:
             now, stopped = self._clock(), self._tree.since
             for lane in self.recorder.lanes:
                 for call in lane:
-                    if not call.end or call.end > stopped:
-                        call.start = min(call.start + now - stopped, now)
-                    if call.end > stopped:
+                    # Those that had ended when it was turned off were put aside.
+                    call.start = min(call.start + now - stopped, now)
+                    if call.end:
                         # What it was around goes on from now, when there is nothing around that.
                         call.end = now
             self._tree.resume(now)
@@ -166,6 +166,7 @@ class Recording:
                 self._note_growths()
                 self._tree.flush()
             tracks = list(self._tree.tracks.values())
+            leasts = self._tree.leasts(self._tree.since)
             numbers = {track.thread: number for number, track in enumerate(tracks)}
             return Recorded(
                 windows=list(self._windows),
@@ -177,7 +178,8 @@ class Recording:
                     for track in tracks
                 ],
                 operations=[
-                    _describe(node, numbers[node.track.thread]) for node in self._tree.nodes
+                    _describe(node, numbers[node.track.thread], round(least))
+                    for node, least in zip(self._tree.nodes, leasts, strict=True)
                 ],
                 laps=self._laps.describe(),
                 by_hand=self._laps.by_hand,
@@ -200,7 +202,7 @@ class Recording:
                 self.fold()
 
 
-def _describe(node: Node, track: int) -> Operation:
+def _describe(node: Node, track: int, least: int) -> Operation:
     histogram = node.histogram
     return Operation(
         track=track,
@@ -209,7 +211,7 @@ def _describe(node: Node, track: int) -> Operation:
         ended=node.ended,
         busy=node.busy,
         own=node.own,
-        least=round(node.least),
+        least=least,
         covered=node.covered,
         shortest=histogram.min if node.calls else None,
         longest=histogram.max if node.calls else None,

@@ -40,13 +40,15 @@ __all__ = [
     "Trace",
     "Track",
     "Usage",
+    "doubts",
+    "flat",
     "load_session",
     "merge_sessions",
     "plain",
 ]
 
 SCHEMA = "maple.profiling.session"
-VERSION = 2
+VERSION = 3
 
 _MAIN = "main"
 
@@ -97,8 +99,8 @@ class Operation(_Data, frozen=True):
 
     `ended` is the time of the calls that have ended, `busy` that of all together, `covered` that of
     at least one, `own` that of calls without a child under way, and `least` how long that would
-    take with as many at once as there were calls in the track, from moment to moment. `intervals`
-    are when it was covered; more than that, if `rough`.
+    take with as many at once as there were calls in the track, at the most of each second or so.
+    `intervals` are when it was covered; more than that, if `rough`.
     """
 
     track: int
@@ -455,8 +457,9 @@ def doubts(sessions: Sequence[Session]) -> Iterator[str]:
                 f"{main[0].name} and {other.name} are put together as parts of one run, but were "
                 f"not recorded by the same command: {main[0].command} and {other.command}"
             )
-    for other in sessions[1:]:
-        if not _are_beside(first, other):
+    for number, other in enumerate(sessions):
+        rest = [one for place, one in enumerate(sessions) if place != number]
+        if number and not any(_are_beside(one, other) for one in rest):
             yield (
                 f"{first.name} and {other.name} are put together as parts of one run, but were not "
                 "recorded at the same time"

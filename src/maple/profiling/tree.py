@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextvars
 import itertools
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -81,6 +82,11 @@ class Capacity:
         """So many calls of a depth were under way at once, in the stretch that is not over."""
         self._peaks[depth] = max(self._peaks.get(depth, 0), peak)
 
+    @property
+    def most_calls(self) -> int:
+        """How many calls of a level were under way at once in the stretch that is not over."""
+        return max(self._peaks.values(), default=1)
+
     def end_stretch(self, length: int) -> None:
         self._levels = self.levels(length)
         self._threads = 1
@@ -124,6 +130,7 @@ class Node:
         "number",
         "operation",
         "own",
+        "own_before",
         "parent",
         "path",
         "track",
@@ -152,8 +159,10 @@ class Node:
         """Of all calls together, those under way included."""
         self.own = 0
         """Of all calls together, while no child of theirs was under way."""
+        self.own_before = 0
+        """That of the stretches that are over."""
         self.least = 0.0
-        """How long that takes at least, with as many at once as there were calls in the track."""
+        """How long that took at least, of the stretches that are over: see `Tree.leasts`."""
         self.covered = 0
         """While at least one call was under way."""
         self.histogram = Histogram(longest=_LONGEST)
@@ -407,18 +416,8 @@ class Tree:
     # Adding up
 
     def fold(self, lanes: Sequence[Lane], until: int) -> list[Ended]:
-        """Adds what happened from `since` until then, and returns the calls that have ended.
-
-        A long time is divided, as how many calls there were at once is noted window by window.
-        """
-        since = self.since
-        parts = min(_MOST_STRETCHES, max(1, (until - since) // _STRETCH))
-        bounds = [since + (until - since) * part // parts for part in range(1, parts + 1)]
-        return [ended for bound in bounds for ended in self._fold(lanes, bound)]
-
-    def _fold(self, lanes: Sequence[Lane], until: int) -> list[Ended]:
+        """Adds what happened from `since` until then, and returns the calls that have ended."""
         since, self.since = self.since, until
-        own = [node.own for node in self.nodes]
         taken = [self._take(lane) for lane in lanes]
         ended = [self._ended(lane, columns) for lane, columns in zip(lanes, taken, strict=True)]
         nodes, families, sinces, ends = _joined(taken or [_NO_CALLS])
@@ -435,21 +434,55 @@ class Tree:
             )
         lows = np.minimum(np.maximum(sinces, since), until)
         highs = np.maximum(np.minimum(ends, until), lows)
+        threads = Counter(self._track(lane.thread).thread for lane in lanes if lane.is_alive)
+        parts = min(_MOST_STRETCHES, max(1, (until - since) // _STRETCH))
+        if parts == 1:
+            self._add(nodes, families, lows, highs, threads, until)
+        else:
+            # How many calls there were at once is noted stretch by stretch.
+            bounds = [since + (until - since) * part // parts for part in range(parts + 1)]
+            for low, high in itertools.pairwise(bounds):
+                own = (lows < high) & (highs > low)
+                within = np.maximum(lows[own], low), np.minimum(highs[own], high)
+                self._add(nodes[own], families[own], *within, threads, high)
+        self._end(ended)
+        self._put_intervals_aside(nodes, lows, highs)
+        if self._put_aside >= min(_FLUSH, _FLUSH_OF_A_NODE * len(self.nodes)):
+            self.flush()
+        return ended
+
+    def _add(
+        self,
+        nodes: Times,
+        families: Times,
+        lows: Times,
+        highs: Times,
+        threads: Mapping[str, int],
+        until: int,
+    ) -> None:
+        """Adds the times of calls, and notes how many there were at once until then."""
         levels = self._by_level(nodes, lows, highs)
         if levels.overlap:
             self._add_times(nodes, lows, highs)
             self._explain(nodes, families, lows, highs)
         else:
             self._add_one_by_one(nodes, lows, highs)
-        self._end(ended)
-        threads = Counter(self._track(lane.thread).thread for lane in lanes if lane.is_alive)
-        self._add_least(own, until - since, self._note_at_once(levels, threads))
+        for thread, count in threads.items():
+            self._track(thread).capacity.note_threads(count)
+        peaks = levels.peaks()
+        for (thread, depth), level in self._levels.items():
+            if level in peaks:
+                self.tracks[thread].capacity.note(depth, peaks[level])
+        if until - self._stretch >= _STRETCH:
+            self._end_stretch(until)
+
+    def _put_intervals_aside(self, nodes: Times, lows: Times, highs: Times) -> None:
+        took_time = highs > lows
+        if not took_time.all():
+            nodes, lows, highs = nodes[took_time], lows[took_time], highs[took_time]
         if len(nodes):
             self._intervals.append((nodes, lows, highs))
         self._put_aside += len(nodes) + _WINDOW
-        if self._put_aside >= min(_FLUSH, _FLUSH_OF_A_NODE * len(self.nodes)):
-            self.flush()
-        return ended
 
     def note_growths(self, lane: Lane) -> None:
         """Adds what was said of memory by calls that were added up."""
@@ -572,36 +605,29 @@ class Tree:
         for node, time in zip(self.nodes, _sums(parents[order], added), strict=False):
             node.own -= time
 
-    def _note_at_once(self, levels: Levels, threads: Mapping[str, int]) -> Counter[str]:
-        """Notes how many calls there were at once, and returns the most that each track had."""
-        most = Counter(threads)
-        for thread, count in threads.items():
-            self._track(thread).capacity.note_threads(count)
-        peaks = levels.peaks()
-        for (thread, depth), level in self._levels.items():
-            if level in peaks:
-                self.tracks[thread].capacity.note(depth, peaks[level])
-                most[thread] = max(most[thread], peaks[level])
-        if self.since - self._stretch >= _STRETCH:
-            self._end_stretch(self.since)
-        return most
+    def leasts(self, until: int) -> list[float]:
+        """By node, how long its own time would take with as many at once as there were then.
 
-    def _add_least(self, before: Sequence[int], length: int, at_once: Mapping[str, int]) -> None:
-        """Adds how long it takes at least what was done in a window, on top of before."""
-        done = [
-            (node, node.own - own)
-            for node, own in zip(self.nodes, before, strict=True)
-            if node.own != own
-        ]
+        That is as many calls as there were on any level of the track, at the most of each stretch.
+        """
+        length = max(1, until - self._stretch)
+        done = [node.own - node.own_before for node in self.nodes]
         together: Counter[str] = Counter()
-        for node, own in done:
+        for node, own in zip(self.nodes, done, strict=True):
             together[node.track.thread] += own
-        for node, own in done:
-            thread = node.track.thread
-            # Calls of several levels may go on by themselves, more than there were of any.
-            node.least += own / max(1, at_once[thread], together[thread] / length)
+        # Calls of several levels may go on by themselves, more than there were of any.
+        at_once = {
+            thread: max(self.tracks[thread].capacity.most_calls, own / length)
+            for thread, own in together.items()
+        }
+        return [
+            node.least + own / at_once[node.track.thread]
+            for node, own in zip(self.nodes, done, strict=True)
+        ]
 
     def _end_stretch(self, until: int) -> None:
+        for node, least in zip(self.nodes, self.leasts(until), strict=True):
+            node.least, node.own_before = least, node.own
         length = until - self._stretch
         for track in self.tracks.values():
             track.capacity.end_stretch(length)
@@ -642,7 +668,10 @@ def _as_text(operation: object) -> str:
     text = str(operation)
     if not text.isprintable():
         text = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
-    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
+    if len(text) <= _LONGEST_NAME:
+        return text
+    # What tells it from others may come later.
+    return f"{text[: _LONGEST_NAME - 9]}…{zlib.crc32(text.encode()):08x}"
 
 
 def _grouped(groups: Times) -> Times:

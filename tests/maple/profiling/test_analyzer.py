@@ -104,7 +104,6 @@ def test_parts_of_one_run_are_put_together(
     assert main(["--input", str(session), str(other), "--operation", "env_step"]) == 0
     printed = capfd.readouterr()
     assert "(12 episodes)" in printed.out
-    # One can be told by its looks: it was over before the other began.
     assert "put together as parts of one run, but were not recorded at the same time" in printed.err
 
 

@@ -33,7 +33,7 @@ def test_nothing_takes_less_than_no_time_or_more_than_what_it_is_in(seed: int) -
 
 
 def test_calls_under_way_at_a_reset_are_told_apart_though_all_begin_anew_then() -> None:
-    clock = FakeClock(0)
+    clock = FakeClock()
     profiler = Profiler(clock=clock)
     profiler.enable(system=False)
     alone, inside, around = (_Task(contextvars.Context()) for _ in range(3))
@@ -57,8 +57,26 @@ def test_calls_under_way_at_a_reset_are_told_apart_though_all_begin_anew_then() 
     assert found["accept"].own == 0
 
 
+def test_a_call_that_ends_just_when_the_profiler_is_turned_off_is_over_when_it_goes_on() -> None:
+    clock = FakeClock()
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    around = _Task(contextvars.Context())
+    around.begin(profiler, "request")
+    inside = _Task(around.context.copy())
+    inside.begin(profiler, "env_step")
+    inside.begin(profiler, "env_wait")
+    profiler.disable()
+    around.end()
+    clock.go(1)
+    profiler.enable(system=False)
+    clock.go(1)
+    _check(analyse(profiler.session("test")))
+    assert operations(profiler)["env_step/env_wait"].busy == 1 * SECOND
+
+
 def test_what_is_inside_of_a_call_follows_it_though_the_one_around_ended_in_a_pause() -> None:
-    clock = FakeClock(0)
+    clock = FakeClock()
     profiler = Profiler(clock=clock)
     profiler.enable(system=False)
     around = _Task(contextvars.Context())
@@ -127,6 +145,7 @@ def _check(analysis: Analysis) -> None:
     for place in analysis.places:
         for row in place.rows:
             assert 0 <= row.own <= row.busy, row
+            assert 0 <= row.least <= row.own + 1, row
             assert row.covered is not None
             assert row.covered <= min(row.busy, analysis.wall), row
             assert sum(child.share for child in place.children(row)) <= row.share + 1e-9, row

@@ -199,11 +199,8 @@ def test_what_node_worked_on_is_kept_over_a_pause(profiler: Profiler, clock: Fak
     assert feed.node_work.start == sorted(feed.node_work.start)
 
 
-def test_of_what_node_worked_on_the_latest_is_kept(
-    clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("maple.profiling.feeds._MOST_WORK", 4)
-    profiler = Profiler(clock=clock)
+def test_of_what_node_worked_on_the_latest_is_kept(clock: FakeClock) -> None:
+    profiler = Profiler(ProfilingConfig(trace_calls=4), clock=clock)
     registry = Answering(clock)
     with profiler.watch(registry):
         for _ in range(3):
@@ -211,7 +208,9 @@ def test_of_what_node_worked_on_the_latest_is_kept(
             registry.answer(3)
             profiler.disable()
         [feed] = profiler.session("test").processes[0].feeds
-        latest = registry.latest_trips().start[-4:]
+        latest = registry.latest_trips().start
+        [plain] = profiler.session("test", trace=False).processes[0].feeds
+    assert plain.node_work is None
     assert feed.node_work is not None
     assert feed.node_work.start == latest
 

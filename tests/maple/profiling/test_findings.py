@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import math
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from bridge.histogram import Histogram
-from maple.profiling import NothingRecorded, Profiler
+from maple.profiling import NothingRecorded, Profiler, merge_sessions
 from maple.profiling.analysis import Analysis, analyse, only
 from maple.profiling.calls import Call
 from maple.profiling.findings import Findings, find
@@ -308,6 +309,60 @@ def test_a_burst_of_tasks_makes_nothing_else_look_removable() -> None:
     # Nearly what it is without the burst, 2, of which a second's window had the most at once.
     assert gains["env_step"] == pytest.approx(2, rel=0.06)
     assert gains["backward"] == pytest.approx(2, rel=0.06)
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_what_could_be_gained_does_not_depend_on_who_looks_when(looks: bool) -> None:
+    clock = FakeClock(0)
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    for _ in range(20):
+        _crowd(profiler, clock, "env_reset", calls=8, seconds=0.1)
+        if looks:
+            profiler.summary()
+        _take_turns(profiler, clock, turns=3, seconds=0.3)
+        if looks:
+            profiler.summary()
+    gains = {stage.name: stage.gain for stage in find(recorded(profiler)).stages}
+    # Of each second eight at once could have done what is left: a crowd, and two tasks of four.
+    left = (20 * 0.1 * 8 + 20 * 0.9 * 2) / 8
+    assert gains["env_step"] == pytest.approx(20 / left)
+
+
+def test_threads_that_do_nothing_are_no_help() -> None:
+    clock = FakeClock()
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    with ExitStack() as stack:
+        pool = [stack.enter_context(Actor(f"pool_{number}")) for number in range(8)]
+        for actor in pool:
+            with_nothing = profiler.profile("begin")
+            actor.do(with_nothing.__enter__)
+            actor.do(partial(with_nothing.__exit__, None, None, None))
+        calls = [profiler.profile(name) for name in ("env_step", "backward")]
+        for call, actor in zip(calls, pool, strict=False):
+            actor.do(call.__enter__)
+        clock.go(10)
+        for call, actor in zip(calls, pool, strict=False):
+            actor.do(partial(call.__exit__, None, None, None))
+        gains = {stage.name: stage.gain for stage in find(recorded(profiler)).stages}
+    assert gains == {"env_step": pytest.approx(2), "backward": pytest.approx(2)}
+
+
+def test_workers_one_after_the_other_could_gain_what_one_could() -> None:
+    clock = FakeClock(0)
+    sessions = []
+    for number in range(5):
+        worker = Profiler(clock=clock, role="worker")
+        worker.enable(system=False)
+        _take_turns(worker, clock, turns=10, seconds=1)
+        worker.disable()
+        session = worker.session("worker")
+        part = msgspec.structs.replace(session.processes[0], pid=number)
+        sessions.append(msgspec.structs.replace(session, processes=[part]))
+    whole = find(analyse(merge_sessions(sessions)))
+    gains = {stage.name: stage.gain for stage in whole.stages}
+    assert gains == {"env_step": pytest.approx(2), "backward": pytest.approx(2)}
 
 
 def test_parts_of_calls_side_by_side_are_shares_of_a_call() -> None:

@@ -77,7 +77,11 @@ def test_a_generator_is_refused_since_it_is_not_over_when_it_returns(profiler: P
     async def async_rows() -> AsyncIterator[int]:
         yield 1
 
-    for function in (rows, async_rows):
+    class Rows:
+        def __call__(self) -> Iterator[int]:
+            yield 1
+
+    for function in (rows, async_rows, Rows(), functools.partial(rows)):
         with pytest.raises(TypeError, match="is a generator"):
             profiler.profile_function("rows")(function)
 
@@ -90,7 +94,8 @@ async def test_what_can_be_called_and_is_no_function_is_timed_as_what_it_does(
             await asyncio.sleep(0)
             clock.go(seconds)
 
-    await profiler.profile_function()(Fetch())(3)
+    await profiler.profile_function()(Fetch())(1)
+    await profiler.profile_function()(functools.partial(Fetch(), 2))()
     profiler.profile_function()(functools.partial(clock.go, 2))()
     found = operations(profiler)
     [fetch] = [one for name, one in found.items() if name.endswith("Fetch")]

@@ -901,3 +901,29 @@ def test_a_forked_child_does_not_record_for_its_parent() -> None:
     finally:
         profiler.disable()
         profiler.reset()
+
+
+def test_a_thread_that_is_called_like_a_role_is_a_place_of_its_own(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    with profiler.profile("env_step"):
+        clock.go(1)
+    with Actor("main-1") as actor:
+        call = profiler.profile("log_write")
+        actor.do(call.__enter__)
+        clock.go(1)
+        actor.do(partial(call.__exit__, None, None, None))
+    assert [place.name for place in recorded(profiler).places] == ["main", "main, main"]
+    assert "log_write" in profiler.summary()
+
+
+def test_a_long_time_in_which_nobody_looked_is_covered_where_it_was(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    clock.go(8)
+    with profiler.profile("env_step"):
+        clock.go(1)
+    clock.go(20)
+    found = operations(profiler)["env_step"]
+    assert len(found.intervals) == 1
+    assert (found.busy, found.covered, found.rough) == (SECOND, SECOND, False)

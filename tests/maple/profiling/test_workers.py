@@ -161,7 +161,7 @@ def test_of_a_worker_that_is_killed_there_is_what_it_last_wrote_down() -> None:
 
 
 @pytest.mark.timeout(120)
-def test_a_worker_that_is_killed_before_it_wrote_anything_is_known_by_its_role() -> None:
+def test_a_worker_that_is_killed_before_it_tells_of_any_call_is_known_by_its_role() -> None:
     profiler = Profiler(ProfilingConfig(part_interval=60))
     profiler.enable()
     fork = multiprocessing.get_context("fork")

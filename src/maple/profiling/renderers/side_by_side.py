@@ -56,9 +56,8 @@ _HOW_IT_IS_JUDGED_IN_TURN = textwrap.fill(
     f"{percent(CONFIDENCE_IN_TURN)}. Better or worse: the interval leaves out 1, and the ratio is "
     f"off by more than {percent(LEAST_EFFECT)}; that takes {LEAST_LAPS} laps, all on one side. "
     "CPU and memory are medians of looks, which are not paired: their interval is resampled, of "
-    "95 %. Of CPU and of "
-    "metrics nobody knows what is better: they are higher or lower. Of many rows, some may look "
-    "different by chance.",
+    "95 %. Of CPU and of metrics nobody knows what is better: they are higher or lower, metrics if "
+    "the interval leaves out 1. Of many rows, some may look different by chance.",
     100,
 )
 

@@ -72,7 +72,7 @@ def render_analysis(analysis: Analysis, findings: Findings) -> str:
         *_title(analysis),
         *_recommendations(findings),
         *_bottlenecks(findings),
-        *_stages(findings),
+        *_stages(analysis, findings),
         *_tree(analysis),
         *_per_episode(analysis),
         *_categories(analysis),
@@ -222,13 +222,10 @@ def _recommendations(findings: Findings) -> Iterator[str]:
     yield from heading("RECOMMENDATIONS")
     if not findings.recommendations:
         yield NOTHING_STANDS_OUT
-    told = set()
     for found in findings.recommendations:
         yield f"{found.severity}: {found.operation} ({found.place}): {found.reason}"
-        advice = "as above" if found.advice in told else found.advice
-        told.add(found.advice)
         yield textwrap.fill(
-            f"try: {advice}", _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT
+            f"try: {found.advice}", _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT
         )
 
 
@@ -236,9 +233,7 @@ def _bottlenecks(findings: Findings) -> Iterator[str]:
     shown = findings.bottlenecks[:_BOTTLENECKS]
     if not shown:
         return
-    yield from heading(
-        f"TOP {len(shown)} BOTTLENECKS, by own time: how much of the run could go with each at most"
-    )
+    yield from heading(f"TOP {len(shown)} BOTTLENECKS, by own time: what children do is theirs")
     head = ("operation", "place", "score", "of the run", "a call", "calls", "memory", "GPU")
     rows = [
         (
@@ -254,9 +249,11 @@ def _bottlenecks(findings: Findings) -> Iterator[str]:
         for found in shown
     ]
     yield from columns(head, rows, left=2)
+    yield "Of the run: how much of it could go at most. Of what the bridge has timed: its own share"
+    yield "of the time, of Node's work that of its processes."
 
 
-def _stages(findings: Findings) -> Iterator[str]:
+def _stages(analysis: Analysis, findings: Findings) -> Iterator[str]:
     shown = findings.stages[:_STAGES]
     if not shown:
         return
@@ -276,8 +273,10 @@ def _stages(findings: Findings) -> Iterator[str]:
     yield from columns(head, rows, left=2)
     if len(findings.stages) > len(shown):
         yield f"and {len(findings.stages) - len(shown)} smaller ones"
-    if len({stage.place for stage in findings.stages}) > 1:
+    if len(analysis.timed) > 1:
         yield "Of other threads and processes: if the main one waits for all that they do there."
+    if analysis.fed:
+        yield "Of Node: while env_wait was under way; of a queue: while any other wait was."
 
 
 # What else was measured

@@ -161,7 +161,7 @@ class _Events:
             yield self._note(part.pid, name, min(part.trace.start, default=self._since))
         for feed in part.feeds:
             if feed.node_work is not None and _not_kept(feed):
-                name = f"{_not_kept(feed):,} commands to Node before this were not kept"
+                name = f"{_not_kept(feed):,} commands to Node were not kept"
                 yield self._note(part.pid, name, min(feed.node_work.start, default=self._since))
 
     def _note(self, pid: int, name: str, at: int) -> Event:

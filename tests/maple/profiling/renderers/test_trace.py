@@ -283,7 +283,7 @@ def test_commands_to_node_that_were_not_kept_are_told() -> None:
     part = msgspec.structs.replace(part, feeds=feeds)
     session = msgspec.structs.replace(session, processes=[part])
     [told] = [event for event in events_of(session) if event["ph"] == "i"]
-    assert told["name"] == "39 commands to Node before this were not kept"
+    assert told["name"] == "39 commands to Node were not kept"
     assert told["ts"] == 5e6
     assert json.loads(render_trace(session))["otherData"]["commands_not_kept"] == 39
 
