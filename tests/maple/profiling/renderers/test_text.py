@@ -9,8 +9,8 @@ import msgspec
 from maple.profiling import Profiler, Session
 from maple.profiling.analysis import Analysis, analyse, only
 from maple.profiling.findings import find
-from maple.profiling.renderers.text import render_analysis, render_summary
-from tests.maple.profiling.sessions import typical_session
+from maple.profiling.renderers.text import render_analysis, render_live, render_summary
+from tests.maple.profiling.sessions import many_session, typical_session
 from tests.maple.profiling.stage import SECOND, FakeClock
 
 
@@ -89,3 +89,46 @@ def test_limits_that_nothing_exceeds_are_named() -> None:
     text = shown(analyse(profiler.session("test")))
     [line] = section(text, "RECOMMENDATIONS")
     assert "no operation takes more than 30 % of the time, 100 ms a call, or 100 MB" in line
+
+
+def test_a_live_summary_has_what_takes_the_most_and_not_all_there_is() -> None:
+    text = render_live(analyse(many_session(40)))
+    # Each takes a little longer than the one before it.
+    assert re.findall(r"operation_(\d+):", text) == [str(number) for number in range(39, 29, -1)]
+
+
+def test_pauses_are_told_beside_what_was_recorded() -> None:
+    clock = FakeClock()
+    profiler = Profiler(clock=clock)
+    for _ in range(2):
+        profiler.enable(system=False)
+        with profiler.profile("env_step"):
+            clock.go(1)
+        profiler.disable()
+        clock.go(3)
+    assert "paused: 2.00 s of 5.00 s recorded" in shown(analyse(profiler.session("paused")))
+
+
+def test_operations_that_are_in_themselves_are_told_apart() -> None:
+    clock = FakeClock()
+    profiler = Profiler(clock=clock)
+    profiler.enable(system=False)
+    with profiler.profile("search"), profiler.profile("search"), profiler.profile("search"):
+        clock.go(1)
+    text = render_summary(analyse(profiler.session("deep")))
+    assert re.findall(r"^  (search[a-z/ ]*):", text, re.MULTILINE) == [
+        "search",
+        "search / search",
+        "search / search / search",
+    ]
+
+
+def test_what_else_is_needed_to_read_gains_is_said_only_where_it_is() -> None:
+    alone = Profiler(clock=FakeClock())
+    alone.enable(system=False)
+    with alone.profile("env_step"):
+        pass
+    assert "Of other threads" not in shown(analyse(alone.session("alone")))
+    assert "Of Node: while env_wait" not in shown(analyse(alone.session("alone")))
+    assert "Of other threads and processes" in shown_typical()
+    assert "Of Node: while env_wait" in shown_typical()
