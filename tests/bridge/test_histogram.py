@@ -137,6 +137,12 @@ def test_no_percentile_is_above_the_maximum(values: Values) -> None:
     assert histogram.percentile(0) >= values.min()
 
 
+def test_the_mean_is_not_above_the_maximum_either() -> None:
+    # The middle of the bucket that this is in is more than that.
+    summary = recorded(3_999_999_999).summary()
+    assert summary["mean"] == summary["max"] == 3_999_999_999
+
+
 def test_figures_are_within_one_percent(values: Values) -> None:
     histogram = Histogram()
     histogram.record(values)

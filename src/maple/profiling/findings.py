@@ -228,7 +228,7 @@ def _removable_whole(place: Place, row: Row, wall: int) -> float:
 def _at_most(place: Place, covered: float, removed: Sequence[Row], wall: int) -> float:
     """No more than it covers, nor so much that all else would take less than it can.
 
-    What ran beside it would still have to be done, with as many at once as there were just then.
+    What ran beside it would still have to be done, with as many at once as there were then.
     Those that wait may have no reason to, without what they wait for.
     """
     whole, gone = (

@@ -32,10 +32,9 @@ def test_nothing_takes_less_than_no_time_or_more_than_what_it_is_in(seed: int) -
     _check(analyse(profiler.session("test")))
 
 
-def test_calls_under_way_at_a_reset_are_told_apart_though_all_begin_anew_then() -> None:
-    clock = FakeClock()
-    profiler = Profiler(clock=clock)
-    profiler.enable(system=False)
+def test_calls_under_way_at_a_reset_are_told_apart_though_all_begin_anew_then(
+    profiler: Profiler, clock: FakeClock
+) -> None:
     alone, inside, around = (_Task(contextvars.Context()) for _ in range(3))
     alone.begin(profiler, "request")
     around.begin(profiler, "accept")
@@ -57,15 +56,10 @@ def test_calls_under_way_at_a_reset_are_told_apart_though_all_begin_anew_then() 
     assert found["accept"].own == 0
 
 
-def test_a_call_that_ends_just_when_the_profiler_is_turned_off_is_over_when_it_goes_on() -> None:
-    clock = FakeClock()
-    profiler = Profiler(clock=clock)
-    profiler.enable(system=False)
-    around = _Task(contextvars.Context())
-    around.begin(profiler, "request")
-    inside = _Task(around.context.copy())
-    inside.begin(profiler, "env_step")
-    inside.begin(profiler, "env_wait")
+def test_a_call_that_ends_just_when_the_profiler_is_turned_off_is_over_when_it_goes_on(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    around = _around_a_task(profiler)
     profiler.disable()
     around.end()
     clock.go(1)
@@ -75,15 +69,10 @@ def test_a_call_that_ends_just_when_the_profiler_is_turned_off_is_over_when_it_g
     assert operations(profiler)["env_step/env_wait"].busy == 1 * SECOND
 
 
-def test_what_is_inside_of_a_call_follows_it_though_the_one_around_ended_in_a_pause() -> None:
-    clock = FakeClock()
-    profiler = Profiler(clock=clock)
-    profiler.enable(system=False)
-    around = _Task(contextvars.Context())
-    around.begin(profiler, "request")
-    task = _Task(around.context.copy())
-    task.begin(profiler, "env_step")
-    task.begin(profiler, "env_wait")
+def test_what_is_inside_of_a_call_follows_it_though_the_one_around_ended_in_a_pause(
+    profiler: Profiler, clock: FakeClock
+) -> None:
+    around = _around_a_task(profiler)
     clock.go(1)
     profiler.disable()
     clock.go(2)
@@ -112,6 +101,16 @@ class _Task:
 
     def end(self, position: int = -1) -> None:
         self.context.run(self.calls.pop(position).__exit__, None, None, None)
+
+
+def _around_a_task(profiler: Profiler) -> _Task:
+    """A request in which another task was started, which is in a step that waits."""
+    around = _Task(contextvars.Context())
+    around.begin(profiler, "request")
+    inside = _Task(around.context.copy())
+    inside.begin(profiler, "env_step")
+    inside.begin(profiler, "env_wait")
+    return around
 
 
 def _do_something(

@@ -299,10 +299,9 @@ def test_a_stage_of_its_own_is_worth_its_time_however_many_ran_at_once_before() 
     assert gains == {"env_step": pytest.approx(64 / 63), "backward": pytest.approx(64)}
 
 
-def test_a_burst_of_tasks_makes_nothing_else_look_removable() -> None:
-    clock = FakeClock(0)
-    profiler = Profiler(clock=clock)
-    profiler.enable(system=False)
+def test_a_burst_of_tasks_makes_nothing_else_look_removable(
+    profiler: Profiler, clock: FakeClock
+) -> None:
     _crowd(profiler, clock, "env_reset", calls=1000, seconds=0.01)
     _take_turns(profiler, clock, turns=20, seconds=1)
     gains = {stage.name: stage.gain for stage in find(recorded(profiler)).stages}
@@ -312,10 +311,9 @@ def test_a_burst_of_tasks_makes_nothing_else_look_removable() -> None:
 
 
 @pytest.mark.parametrize("looks", [False, True])
-def test_what_could_be_gained_does_not_depend_on_who_looks_when(looks: bool) -> None:
-    clock = FakeClock(0)
-    profiler = Profiler(clock=clock)
-    profiler.enable(system=False)
+def test_what_could_be_gained_does_not_depend_on_who_looks_when(
+    profiler: Profiler, clock: FakeClock, looks: bool
+) -> None:
     for _ in range(20):
         _crowd(profiler, clock, "env_reset", calls=8, seconds=0.1)
         if looks:
@@ -329,10 +327,7 @@ def test_what_could_be_gained_does_not_depend_on_who_looks_when(looks: bool) -> 
     assert gains["env_step"] == pytest.approx(20 / left)
 
 
-def test_threads_that_do_nothing_are_no_help() -> None:
-    clock = FakeClock()
-    profiler = Profiler(clock=clock)
-    profiler.enable(system=False)
+def test_threads_that_do_nothing_are_no_help(profiler: Profiler, clock: FakeClock) -> None:
     with ExitStack() as stack:
         pool = [stack.enter_context(Actor(f"pool_{number}")) for number in range(8)]
         for actor in pool:
@@ -365,10 +360,9 @@ def test_workers_one_after_the_other_could_gain_what_one_could() -> None:
     assert gains == {"env_step": pytest.approx(2), "backward": pytest.approx(2)}
 
 
-def test_parts_of_calls_side_by_side_are_shares_of_a_call() -> None:
-    clock = FakeClock(0)
-    profiler = Profiler(clock=clock)
-    profiler.enable(system=False)
+def test_parts_of_calls_side_by_side_are_shares_of_a_call(
+    profiler: Profiler, clock: FakeClock
+) -> None:
     contexts = [contextvars.Context() for _ in range(16)]
 
     def begin(name: str) -> list[Call]:
@@ -394,10 +388,9 @@ def test_parts_of_calls_side_by_side_are_shares_of_a_call() -> None:
     )
 
 
-def test_what_is_long_in_one_place_alone_is_named_by_that() -> None:
-    clock = FakeClock(0)
-    profiler = Profiler(clock=clock)
-    profiler.enable(system=False)
+def test_what_is_long_in_one_place_alone_is_named_by_that(
+    profiler: Profiler, clock: FakeClock
+) -> None:
     with profiler.profile("log_all"), profiler.profile("log_write"):
         clock.go(0.9)
     for _ in range(100):
@@ -412,10 +405,7 @@ def test_what_is_long_in_one_place_alone_is_named_by_that() -> None:
     )
 
 
-def test_stages_that_are_in_themselves_are_told_apart() -> None:
-    clock = FakeClock(0)
-    profiler = Profiler(clock=clock)
-    profiler.enable(system=False)
+def test_stages_that_are_in_themselves_are_told_apart(profiler: Profiler, clock: FakeClock) -> None:
     for _ in range(2):
         with profiler.profile("search"):
             clock.go(1)

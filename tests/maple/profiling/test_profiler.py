@@ -319,11 +319,17 @@ def test_a_metric_that_is_no_number_is_refused(profiler: Profiler) -> None:
     assert profiler.session("test").processes[0].metrics == {}
 
 
-def test_a_live_summary_comes_every_so_many_steps(clock: FakeClock) -> None:
-    profiler = Profiler(ProfilingConfig(summary_every=100), clock=clock)
+def talking(clock: FakeClock, *, summary_every: int) -> tuple[Profiler, list[str]]:
+    """A profiler that is on, and the live summaries that it gives."""
+    profiler = Profiler(ProfilingConfig(summary_every=summary_every), clock=clock)
     said: list[str] = []
     profiler._say = said.append
     profiler.enable(system=False)
+    return profiler, said
+
+
+def test_a_live_summary_comes_every_so_many_steps(clock: FakeClock) -> None:
+    profiler, said = talking(clock, summary_every=100)
     for _ in range(7):
         with profiler.profile("env_step"):
             clock.go(1)
@@ -338,10 +344,7 @@ def test_a_live_summary_comes_every_so_many_steps(clock: FakeClock) -> None:
 
 
 def test_steps_may_be_numbers_of_numpy_however_small(clock: FakeClock) -> None:
-    profiler = Profiler(ProfilingConfig(summary_every=300), clock=clock)
-    said: list[str] = []
-    profiler._say = said.append
-    profiler.enable(system=False)
+    profiler, said = talking(clock, summary_every=300)
     for _ in range(10):
         profiler.step(np.uint8(200))  # type: ignore[arg-type]
     assert len(said) == 6
@@ -350,10 +353,7 @@ def test_steps_may_be_numbers_of_numpy_however_small(clock: FakeClock) -> None:
 
 def test_a_live_summary_comes_though_everything_was_forgotten_meanwhile(clock: FakeClock) -> None:
     """As a run does that records each batch by itself, which is shorter."""
-    profiler = Profiler(ProfilingConfig(summary_every=100), clock=clock)
-    said: list[str] = []
-    profiler._say = said.append
-    profiler.enable(system=False)
+    profiler, said = talking(clock, summary_every=100)
     for _ in range(7):
         profiler.reset()
         profiler.step(30)

@@ -1,4 +1,4 @@
-"""Writes what profiling itself has cost, and what it has missed, in sentences for every report."""
+"""Writes what profiling itself has cost, in sentences that every report ends with."""
 
 from __future__ import annotations
 
@@ -7,19 +7,9 @@ from collections.abc import Iterator
 from bridge.throughput.quantities import duration, number, percent
 
 from ..analysis import Analysis
-from ..session import Overhead, Session
+from ..session import Overhead
 
-__all__ = ["cost_of_a_call", "cost_sentences", "unfinished_sentences"]
-
-
-def unfinished_sentences(session: Session) -> Iterator[str]:
-    """What is not all that a worker has done, as far as that is known."""
-    for part in session.unfinished:
-        recorded = duration(sum(until - since for since, until in part.windows))
-        yield (
-            f"Of process {part.pid} ({part.role}) only the first {recorded} are known: it was "
-            "killed, or goes on."
-        )
+__all__ = ["cost_of_a_call", "cost_sentences"]
 
 
 def cost_sentences(analysis: Analysis) -> Iterator[str]:

@@ -18,13 +18,13 @@ from ..battles import battle_figures
 from ..findings import Findings
 from ..session import flat
 from . import page_tables as tables
-from .cost import cost_sentences, unfinished_sentences
+from .cost import cost_sentences
 from .grid import recorded_of
 from .page_html import Colours, Told, breakable, counted, embedded, facts
 from .page_phases import render_phases
 from .page_timeline import render_timeline
 from .page_tree import render_places
-from .text import NOTHING_STANDS_OUT
+from .text import NOTHING_STANDS_OUT, unfinished_sentences
 
 __all__ = ["render_page"]
 

@@ -13,11 +13,17 @@ from ..analysis import Analysis, Place, Row
 from ..battles import battle_figures
 from ..findings import CRITICAL_SHARE, LARGE, SLOW, Findings
 from ..metrics import percentile, session_metrics
-from ..session import Allocation, Metric
-from .cost import cost_sentences, unfinished_sentences
+from ..session import Allocation, Metric, Session
+from .cost import cost_sentences
 from .grid import at_once, bar, columns, gain, heading, recorded_of, share_of
 
-__all__ = ["NOTHING_STANDS_OUT", "render_analysis", "render_live", "render_summary"]
+__all__ = [
+    "NOTHING_STANDS_OUT",
+    "render_analysis",
+    "render_live",
+    "render_summary",
+    "unfinished_sentences",
+]
 
 NOTHING_STANDS_OUT = (
     f"Nothing stands out: no operation takes more than {percent(CRITICAL_SHARE)} of the time, "
@@ -92,6 +98,16 @@ def _title(analysis: Analysis) -> Iterator[str]:
     yield f"$ {session.command}"
     yield f"{machine.cpu or machine.system}, {machine.cores} cores, {size(machine.memory)}"
     yield from unfinished_sentences(session)
+
+
+def unfinished_sentences(session: Session) -> Iterator[str]:
+    """What is not all that a worker has done, as far as that is known."""
+    for part in session.unfinished:
+        recorded = duration(sum(until - since for since, until in part.windows))
+        yield (
+            f"Of process {part.pid} ({part.role}) only the first {recorded} are known: it was "
+            "killed, or goes on."
+        )
 
 
 # Time

@@ -109,10 +109,9 @@ def test_pauses_are_told_beside_what_was_recorded() -> None:
     assert "paused: 2.00 s of 5.00 s recorded" in shown(analyse(profiler.session("paused")))
 
 
-def test_operations_that_are_in_themselves_are_told_apart() -> None:
-    clock = FakeClock()
-    profiler = Profiler(clock=clock)
-    profiler.enable(system=False)
+def test_operations_that_are_in_themselves_are_told_apart(
+    profiler: Profiler, clock: FakeClock
+) -> None:
     with profiler.profile("search"), profiler.profile("search"), profiler.profile("search"):
         clock.go(1)
     text = render_summary(analyse(profiler.session("deep")))
