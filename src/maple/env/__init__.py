@@ -2,6 +2,7 @@
 
 from .actions import Actions, Preview
 from .errors import IllegalAction, ObservationMismatch, OpponentFailed, StepTimeout
+from .mixture import Mixture
 from .observation import (
     ObservationConfig,
     Observations,
@@ -16,6 +17,7 @@ from .vector import VectorEnv
 __all__ = [
     "Actions",
     "IllegalAction",
+    "Mixture",
     "ObservationConfig",
     "ObservationMismatch",
     "ObservationSpec",

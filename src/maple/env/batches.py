@@ -33,6 +33,8 @@ class Batches:
         self._observations = observations
         self._rewards = rewards
         self._may_wait = may_wait
+        # What agents see who are in no battle.
+        self._blank = bytes(observations.bytes)
         self._before = np.zeros((agents, observations.bytes), np.uint8)
         slots = observations.actions.slots
         self._nothing: Action = (0,) * slots if slots > 1 else 0
@@ -40,9 +42,10 @@ class Batches:
     def assemble(self, agents: Sequence[Agent]) -> Step:
         """A row for each agent. Those that nobody asks have nothing to do, and get nothing."""
         numbers = np.array([agent.number for agent in agents])
-        raw = self._observations.stack([agent.observation for agent in agents])
+        raw = self._observations.stack([agent.observation or self._blank for agent in agents])
         observation = self._observations.expand(raw)
-        info: Info = {"env_id": numbers}
+        opponents = np.array([agent.opponent for agent in agents], object)
+        info: Info = {"env_id": numbers, "opponent": opponents, "raw": raw}
         ends = _Ends(agents)
         after = raw
         if ends.rows:
@@ -62,7 +65,7 @@ class Batches:
         nothing = self._nothing
         taken = np.array([nothing if (did := one.action) is None else did for one in agents])
         parts = rewards.parts(self._before[numbers], after, outcomes, taken)
-        idle = [row for row, agent in enumerate(agents) if agent.is_first or not agent.is_acting]
+        idle = [row for row, agent in enumerate(agents) if not agent.is_due]
         if idle:
             parts[idle] = 0
         parts = rewards.weighted(parts)
@@ -83,6 +86,9 @@ class Batches:
         final_info["turns"][ends.rows] = [ending.turns for ending in ends.endings]
         final_info |= {f"_{name}": ends.mask for name in final_info}
         info |= final_info
+        opponents = ends.column([ending.opponent for ending in ends.endings])
+        info["final_opponent"], info["_final_opponent"] = opponents, ends.mask
+        final_info |= {"opponent": opponents, "_opponent": ends.mask}
         info["final_info"], info["_final_info"] = final_info, ends.mask
         after = raw.copy()
         after[ends.rows] = last

@@ -21,8 +21,12 @@ TeamsArgument: TypeAlias = str | Sequence[str] | Mapping[str, str | Sequence[str
 class Teams:
     """The teams of both seats; of several each battle draws one, which its seed decides."""
 
-    def __init__(self, first: Sequence[str | None], second: Sequence[str | None]) -> None:
+    def __init__(
+        self, first: Sequence[str | None], second: Sequence[str | None], *, needed: bool
+    ) -> None:
         self._teams = (first, second)
+        self.are_wanted_of_p2 = needed and None in second
+        """Whether whoever has the second seat must bring one."""
 
     def __repr__(self) -> str:
         return f"<Teams: {len(self._teams[0])} for p1, {len(self._teams[1])} for p2>"
@@ -66,4 +70,4 @@ class Teams:
                     for team in names
                 ]
             )
-        return cls(*seats)
+        return cls(*seats, needed=facts.needs_team)

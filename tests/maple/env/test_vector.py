@@ -24,25 +24,14 @@ from poke_env.player import RandomPlayer
 from bridge import BattleRoom, BridgeConfig, ControllerRegistry
 from bridge.errors import BattleRejected, ConfigError, PoolExhausted
 from maple.env import IllegalAction, VectorEnv
-from maple.env.battle import Battle
+from maple.env.battle import Battle, Rival
 from maple.env.loop import OwnLoop
 from tests.conftest import LOOPS, controllers
 
-from .hands import TEAM, choose, step
+from .hands import TEAM, VGC_TEAM, choose, step
 
 QUICK = "gen1randombattle"
 SINGLES = [f"gen{generation}randombattle" for generation in range(1, 10)]
-VGC_TEAM = "]".join(
-    f"{name}||{item}|{ability}|{moves}|Hardy|252,,4,,,252|||||"
-    for name, item, ability, moves in (
-        ("Incineroar", "sitrusberry", "intimidate", "fakeout,flareblitz,partingshot,knockoff"),
-        ("Amoonguss", "rockyhelmet", "regenerator", "spore,ragepowder,pollenpuff,protect"),
-        ("Flutter Mane", "boosterenergy", "protosynthesis", "moonblast,shadowball,protect,icywind"),
-        ("Urshifu", "focussash", "unseenfist", "wickedblow,closecombat,suckerpunch,detect"),
-        ("Rillaboom", "assaultvest", "grassysurge", "grassyglide,fakeout,woodhammer,uturn"),
-        ("Tornadus", "covertcloak", "prankster", "tailwind,bleakwindstorm,protect,taunt"),
-    )
-)
 
 
 def make(settings: BridgeConfig, format: str = QUICK, num_envs: int = 2, **named: Any) -> VectorEnv:
@@ -465,7 +454,10 @@ def test_it_says_what_it_does(settings: BridgeConfig) -> None:
 
 
 def test_a_battle_can_be_shown_before_it_has_a_room() -> None:
-    assert repr(Battle(cast(Any, None), 3, 14)) == "<Battle 14 of environment 3: not open yet>"
+    assert (
+        repr(Battle(cast(Any, None), 3, 14, Rival("self", None)))
+        == "<Battle 14 of environment 3: not open yet>"
+    )
 
 
 def test_it_cannot_be_pickled_and_says_what_to_do(settings: BridgeConfig) -> None:
