@@ -73,6 +73,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         seed: Decides all battles and the opponent's draws, whatever the number of environments.
         pool: How many Node processes; by default one for each core.
         teams: For formats that want them: one, several to draw from, or either by seat.
+        input_logs: Whether the end of a battle comes with `info["input_log"]`: all that was chosen
+            in it, in the simulator's input language, to be played again.
         step_timeout: Seconds that anything is waited for, before StepTimeout is raised.
         bridge: Other settings of the pool, as a BridgeConfig or a YAML file, but for
             `idle_timeout`: rooms wait for the learner, and none is closed for being idle.
@@ -95,6 +97,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         seed: seeds.Seed | None = None,
         pool: int | None = None,
         teams: TeamsArgument = None,
+        input_logs: bool = False,
         step_timeout: float = 60.0,
         bridge: BridgeConfig | str | Path | None = None,
     ) -> None:
@@ -124,6 +127,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
                     observation=_read_observation(observation),
                     reward=_read_reward(reward),
                     teams=teams,
+                    input_logs=input_logs,
                     timeout=step_timeout,
                 )
             )
@@ -151,6 +155,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
             self._stage.rewards,
             self.num_envs,
             may_wait=self.num_envs > num_envs,
+            input_logs=input_logs,
         )
 
     def __repr__(self) -> str:
@@ -358,6 +363,7 @@ class _Stage:
         observation: ObservationConfig,
         reward: RewardConfig,
         teams: TeamsArgument,
+        input_logs: bool,
         timeout: float,
     ) -> None:
         """Starts the pool and finds out what is played."""
@@ -382,6 +388,7 @@ class _Stage:
             self.observations.actions,
             seating,
             self._teams,
+            input_logs,
         )
         self.battles = self._make_battles(registry, opening, slots, timeout=timeout)
         self._battles = self.battles
