@@ -75,6 +75,7 @@ class Batches:
         idle = [row for row, agent in enumerate(agents) if not agent.is_due]
         if idle:
             parts[idle] = 0
+        info["reward_counts"] = dict(zip(rewards.names, parts.T, strict=True))
         parts = rewards.weighted(parts)
         info["reward_parts"] = dict(zip(rewards.names, parts.T, strict=True))
         reward: Array = parts.sum(axis=1)

@@ -6,7 +6,7 @@ import asyncio
 import operator
 import re
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, SupportsIndex
@@ -69,6 +69,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
             in a queue that a learner can use too; an object with `act(rows, masks, keys)`; a
             player of poke-env; or a Mixture, of which each battle draws one.
         reward: Weights of the parts of a reward, as a RewardConfig, a mapping or a YAML file.
+        reward_parts: Names of parts that are counted and reported even while their weight is 0, for
+            `update_reward` to give them one.
         observation: What is observed, as an ObservationConfig, names of groups, or a YAML file.
         seed: Decides all battles and the opponent's draws, whatever the number of environments.
         pool: How many Node processes; by default one for each core.
@@ -93,6 +95,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         *,
         opponent: OpponentKind | Mixture = "random",
         reward: RewardConfig | Mapping[str, float] | str | Path | None = None,
+        reward_parts: Collection[str] = (),
         observation: ObservationConfig | Sequence[str] | str | Path | None = None,
         seed: seeds.Seed | None = None,
         pool: int | None = None,
@@ -126,6 +129,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
                     opponent=opponent,
                     observation=_read_observation(observation),
                     reward=_read_reward(reward),
+                    reward_parts=reward_parts,
                     teams=teams,
                     input_logs=input_logs,
                     timeout=step_timeout,
@@ -290,6 +294,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         """
         self._loop.run(self._stage.update_opponent(policy, name))
 
+    def update_reward(self, reward: RewardConfig | Mapping[str, float] | str | Path) -> None:
+        """Other weights of the parts of a reward from the next step on.
+
+        Parts that had none at the start can have one if they were named in `reward_parts`.
+        """
+        self._stage.rewards.update(_read_reward(reward))
+
     def infer(self, rows: Any, *, policy: str = DEFAULT) -> Any:  # noqa: ANN401 - as policies have it
         """What a policy returns for rows, from the queue that the opponent's policy is in.
 
@@ -362,6 +373,7 @@ class _Stage:
         opponent: OpponentKind | Mixture,
         observation: ObservationConfig,
         reward: RewardConfig,
+        reward_parts: Collection[str],
         teams: TeamsArgument,
         input_logs: bool,
         timeout: float,
@@ -374,7 +386,7 @@ class _Stage:
         if facts.game_type not in ("singles", "doubles") or generation is None:
             raise ConfigError(f"{format} is {facts.game_type}, not singles or doubles")
         self.observations = Observations(facts.game_type, int(generation[1]), observation.groups)
-        self.rewards = Rewards(reward, facts.game_type, int(generation[1]))
+        self.rewards = Rewards(reward, facts.game_type, int(generation[1]), reward_parts)
         groups = {*self.observations.groups, *self.rewards.groups}
         seating = self._seating = Seating(
             opponent, lambda kind: make_opponent(kind, self.observations, facts.id)
