@@ -28,11 +28,18 @@ class Batches:
     """Remembers what each agent saw last, and counts what its action came to."""
 
     def __init__(
-        self, observations: Observations, rewards: Rewards, agents: int, *, may_wait: bool
+        self,
+        observations: Observations,
+        rewards: Rewards,
+        agents: int,
+        *,
+        may_wait: bool,
+        input_logs: bool,
     ) -> None:
         self._observations = observations
         self._rewards = rewards
         self._may_wait = may_wait
+        self._input_logs = input_logs
         # What agents see who are in no battle.
         self._blank = bytes(observations.bytes)
         self._before = np.zeros((agents, observations.bytes), np.uint8)
@@ -68,6 +75,7 @@ class Batches:
         idle = [row for row, agent in enumerate(agents) if not agent.is_due]
         if idle:
             parts[idle] = 0
+        info["reward_counts"] = dict(zip(rewards.names, parts.T, strict=True))
         parts = rewards.weighted(parts)
         info["reward_parts"] = dict(zip(rewards.names, parts.T, strict=True))
         reward: Array = parts.sum(axis=1)
@@ -80,7 +88,8 @@ class Batches:
         finals = [{name: part[i] for name, part in seen.items()} for i in range(len(last))]
         info["final_obs"], info["_final_obs"] = ends.column(finals), ends.mask
         final_info: Info = {}
-        for name in ("winner", "reason"):
+        told = ("winner", "reason", "input_log") if self._input_logs else ("winner", "reason")
+        for name in told:
             final_info[name] = ends.column([getattr(ending, name) for ending in ends.endings])
         final_info["turns"] = np.zeros(len(raw), np.int64)
         final_info["turns"][ends.rows] = [ending.turns for ending in ends.endings]

@@ -47,6 +47,8 @@ class Ending:
     score: int = 0
     """1 for a battle that the agent won, -1 for one that it lost."""
     turns: int = 0
+    input_log: str | None = None
+    """The battle in the simulator's input language, if somebody wants it."""
 
 
 class Agent:
@@ -332,10 +334,15 @@ class Battle:
         room = self.room
         room.abandon(RoomClosed("the environment gave the battle up", room=room.tag))
 
-    def endings(self, error: BridgeError | None = None) -> list[tuple[Agent, Ending]]:
+    def endings(
+        self, error: BridgeError | None = None, *, with_log: bool = False
+    ) -> list[tuple[Agent, Ending]]:
         """What the agents of a battle that is over are told."""
         result = self.room.outcome if error is None else None
-        return [(s.agent, _ending(s, result, error)) for s in self.seats if s.agent is not None]
+        log = self.room.journal.input_log() if with_log else None
+        return [
+            (s.agent, _ending(s, result, error, log)) for s in self.seats if s.agent is not None
+        ]
 
 
 def take_seats(battle: Battle, agents: Sequence[Agent]) -> list[Agent]:
@@ -382,11 +389,14 @@ def read_choices(
     return choices
 
 
-def _ending(seat: Seat, result: Result | None, error: BridgeError | None) -> Ending:
+def _ending(
+    seat: Seat, result: Result | None, error: BridgeError | None, log: str | None
+) -> Ending:
     rival = seat.battle.rival.name
     if result is None:
         assert error is not None
-        return Ending(seat.observation, f"{type(error).__name__}: {error.message}", True, rival)
+        reason = f"{type(error).__name__}: {error.message}"
+        return Ending(seat.observation, reason, True, rival, input_log=log)
     return Ending(
         seat.observation,
         result.reason,
@@ -395,4 +405,5 @@ def _ending(seat: Seat, result: Result | None, error: BridgeError | None) -> End
         winner=result.winner,
         score=0 if result.winner is None else 1 if result.winner == SEATS[seat.index] else -1,
         turns=result.turns,
+        input_log=log,
     )

@@ -314,7 +314,7 @@ class Battles:
     def _end(self, slot: _Slot, battle: Battle, error: BridgeError | None) -> None:
         if error is not None:
             log.warning("a battle failed", environment=slot.number, cause=error.message)
-        for agent, ending in battle.endings(error):
+        for agent, ending in battle.endings(error, with_log=self._opening.input_logs):
             agent.ending = ending
         self._abandon(slot)
         self._begin_next(slot)

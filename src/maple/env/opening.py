@@ -36,6 +36,8 @@ class Opening:
     """Who has the second seat of which battle."""
     teams: Callable[[seeds.Seed, int, int, int], str | None]
     """The team of a seat, by seed, environment, number of the battle, and seat."""
+    input_logs: bool
+    """Whether the end of a battle comes with its input log."""
 
     def make_battle(self, table: Table, seed: seeds.Seed, slot: int, number: int) -> Battle:
         """A battle that is to be opened: who plays in it is decided here."""

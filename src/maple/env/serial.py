@@ -183,7 +183,8 @@ class SerialBattles:
                     log.warning(
                         "a battle failed", environment=environment.number, cause=error.message
                     )
-                for agent, ending in battle.endings(error):
+                with_log = self._opening.input_logs
+                for agent, ending in battle.endings(error, with_log=with_log):
                     agent.ending = ending
                 environment.give_up()
 

@@ -6,7 +6,7 @@ import asyncio
 import operator
 import re
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, SupportsIndex
@@ -69,10 +69,14 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
             in a queue that a learner can use too; an object with `act(rows, masks, keys)`; a
             player of poke-env; or a Mixture, of which each battle draws one.
         reward: Weights of the parts of a reward, as a RewardConfig, a mapping or a YAML file.
+        reward_parts: Names of parts that are counted and reported even while their weight is 0, for
+            `update_reward` to give them one.
         observation: What is observed, as an ObservationConfig, names of groups, or a YAML file.
         seed: Decides all battles and the opponent's draws, whatever the number of environments.
         pool: How many Node processes; by default one for each core.
         teams: For formats that want them: one, several to draw from, or either by seat.
+        input_logs: Whether the end of a battle comes with `info["input_log"]`: all that was chosen
+            in it, in the simulator's input language, to be played again.
         step_timeout: Seconds that anything is waited for, before StepTimeout is raised.
         bridge: Other settings of the pool, as a BridgeConfig or a YAML file, but for
             `idle_timeout`: rooms wait for the learner, and none is closed for being idle.
@@ -91,10 +95,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         *,
         opponent: OpponentKind | Mixture = "random",
         reward: RewardConfig | Mapping[str, float] | str | Path | None = None,
+        reward_parts: Collection[str] = (),
         observation: ObservationConfig | Sequence[str] | str | Path | None = None,
         seed: seeds.Seed | None = None,
         pool: int | None = None,
         teams: TeamsArgument = None,
+        input_logs: bool = False,
         step_timeout: float = 60.0,
         bridge: BridgeConfig | str | Path | None = None,
     ) -> None:
@@ -123,7 +129,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
                     opponent=opponent,
                     observation=_read_observation(observation),
                     reward=_read_reward(reward),
+                    reward_parts=reward_parts,
                     teams=teams,
+                    input_logs=input_logs,
                     timeout=step_timeout,
                 )
             )
@@ -151,6 +159,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
             self._stage.rewards,
             self.num_envs,
             may_wait=self.num_envs > num_envs,
+            input_logs=input_logs,
         )
 
     def __repr__(self) -> str:
@@ -285,6 +294,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         """
         self._loop.run(self._stage.update_opponent(policy, name))
 
+    def update_reward(self, reward: RewardConfig | Mapping[str, float] | str | Path) -> None:
+        """Other weights of the parts of a reward from the next step on.
+
+        Parts that had none at the start can have one if they were named in `reward_parts`.
+        """
+        self._stage.rewards.update(_read_reward(reward))
+
     def infer(self, rows: Any, *, policy: str = DEFAULT) -> Any:  # noqa: ANN401 - as policies have it
         """What a policy returns for rows, from the queue that the opponent's policy is in.
 
@@ -357,7 +373,9 @@ class _Stage:
         opponent: OpponentKind | Mixture,
         observation: ObservationConfig,
         reward: RewardConfig,
+        reward_parts: Collection[str],
         teams: TeamsArgument,
+        input_logs: bool,
         timeout: float,
     ) -> None:
         """Starts the pool and finds out what is played."""
@@ -368,7 +386,7 @@ class _Stage:
         if facts.game_type not in ("singles", "doubles") or generation is None:
             raise ConfigError(f"{format} is {facts.game_type}, not singles or doubles")
         self.observations = Observations(facts.game_type, int(generation[1]), observation.groups)
-        self.rewards = Rewards(reward, facts.game_type, int(generation[1]))
+        self.rewards = Rewards(reward, facts.game_type, int(generation[1]), reward_parts)
         groups = {*self.observations.groups, *self.rewards.groups}
         seating = self._seating = Seating(
             opponent, lambda kind: make_opponent(kind, self.observations, facts.id)
@@ -382,6 +400,7 @@ class _Stage:
             self.observations.actions,
             seating,
             self._teams,
+            input_logs,
         )
         self.battles = self._make_battles(registry, opening, slots, timeout=timeout)
         self._battles = self.battles

@@ -59,6 +59,8 @@ def _pick(mask: npt.NDArray[np.int8], number: int) -> int | tuple[int, int]:
         for second in np.flatnonzero(mask[1])
         if _goes_together(int(first), int(second))
     ]
+    if len(pairs) > 1:
+        pairs = [pair for pair in pairs if pair != (0, 0)]
     return pairs[number % len(pairs)]
 
 

@@ -406,6 +406,8 @@ def test_settings_that_make_no_sense_are_refused_and_leave_no_process(
         ({"observation": ["weather"]}, "there are actives"),
         ({"opponent": "nobody"}, "unknown opponent 'nobody'"),
         ({"reward": {"wim": 1.0}}, "did you mean 'win'"),
+        ({"reward_parts": ["faint"]}, "did you mean 'fainted'"),
+        ({"reward_parts": "hp"}, "several names"),
         ({"observation": ["own_tea"]}, "did you mean 'own_team'"),
         ({"step_timeout": 0}, "step_timeout"),
         ({"format": "gen9ou"}, "wants teams"),
@@ -436,6 +438,26 @@ def test_rewards_and_observations_are_those_that_were_asked_for(settings: Bridge
             assert (parts["turn"] == -0.5).all()
             total += float(parts["fainted"].sum())
         assert total <= -2 * 6, "in so many steps whole teams faint"
+
+
+def test_weights_of_rewards_change_from_one_step_to_the_next(settings: BridgeConfig) -> None:
+    with make(settings, reward={"win": 0, "loss": 0}, reward_parts=["turn", "hp"]) as env:
+        observation, _ = env.reset()
+        lost = np.zeros(2)
+        for steps in range(40):
+            if steps == 20:
+                assert lost.any()
+                env.update_reward({"win": 0, "loss": 0, "turn": 0.5, "hp": 2})
+            observation, reward, _, _, info = env.step(choose(observation))
+            counts, parts = info["reward_counts"], info["reward_parts"]
+            assert (counts["turn"] == 1).all()
+            lost += np.abs(counts["hp"])
+            weights = {"turn": 0.5, "hp": 2.0} if steps >= 20 else {"turn": 0.0, "hp": 0.0}
+            for name, weight in weights.items():
+                assert parts[name] == pytest.approx(weight * counts[name])
+            assert reward == pytest.approx(parts["turn"] + parts["hp"])
+        with pytest.raises(ConfigError, match="fainted cannot have a weight"):
+            env.update_reward({"fainted": -1})
 
 
 # Life
