@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from maple.agents import Actor, Network, load_checkpoint
 from maple.env import Mixture, VectorEnv
+from maple.env.mixture import SELF
 from maple.profiling import get_profiler, profile
 
 from .orders import Ended, Order, Report
 from .rollout import Flags, Floats, Numbers, Rollout, RolloutShape
 
-__all__ = ["SELF", "Collector", "CollectorStopped"]
+__all__ = ["Collector", "CollectorStopped"]
 
 Received: TypeAlias = tuple[dict[str, Any], Floats, Flags, Flags, dict[str, Any]]
-
-SELF: Final = "self"
-"""The name of an opponent that is the learner itself, and that it learns from too."""
 
 
 class CollectorStopped(Exception):
@@ -105,8 +103,6 @@ class Collector:
     # Orders
 
     def _obey(self, order: Order) -> None:
-        if order.begin is not None:
-            self._begin_anew(order.begin)
         for name, path in order.past.items():
             if name not in self._past:
                 network = load_checkpoint(path).network(self.env.observations)
@@ -114,16 +110,24 @@ class Collector:
         if order.mix != self._mix:
             self.env.update_mixture(Mixture(order.mix, agents=tuple(order.past)))
             self._mix = dict(order.mix)
+            # Battles against those who are not in the mix any more may be under way.
             met = {*order.mix, *self._opponents}
             self._past = {name: actor for name, actor in self._past.items() if name in met}
         if order.rewards != self._rewards:
             self.env.update_reward(order.rewards)
             self._rewards = dict(order.rewards)
-        # Both seats of some battles are decided for here, and one of others.
-        total = sum(order.mix.values())
+        self.env.batch_size = self._wanted(order)
+        if order.begin is not None:
+            self._begin_anew(order.begin)
+
+    def _wanted(self, order: Order) -> int:
+        """How many agents are decided for at a time."""
+        if self._parts == 1:
+            return self.env.num_envs
+        # Of some battles both seats are decided for here, and one of others.
         ours = sum(w for name, w in order.mix.items() if name == SELF or name in order.past)
-        acting = self.env.num_battles * (1 + ours / total)
-        self.env.batch_size = max(1, int(acting / self._parts)) if self._parts > 1 else self.env.num_envs
+        acting = self.env.num_battles * (1 + ours / sum(order.mix.values()))
+        return max(1, int(acting / self._parts))
 
     def _begin_anew(self, seed: int) -> None:
         self.env.async_reset(seed)
@@ -286,7 +290,7 @@ class Collector:
 
     def _count_controllers(self) -> tuple[int, int]:
         stats = self.env.stats(round_trips=False)
-        return len(stats["controllers"]), int(stats.get("deaths", 0))
+        return len(stats["controllers"]), int(stats["counters"]["deaths"])
 
     def close(self) -> None:
         """Ends the environment and all its processes."""

@@ -206,7 +206,7 @@ class TrainConfig:
         ppo: What PPO has besides.
         episodes: Battles after which the run ends.
         decisions: Decisions after which it does.
-        minutes: Minutes after which it does, not counting those of the run that it goes on from.
+        minutes: Minutes of training after which it does, also if it was interrupted in between.
         parallel: Battles at a time, all workers together.
         workers: Processes that play; 0 to play in the one that learns; null for one for every two
             cores.
@@ -290,10 +290,18 @@ class TrainConfig:
             raise ConfigError(
                 "a clock is not the same twice: give a synchronous run episodes or decisions"
             )
-        names = {name for mix in self.opponents.mixes for name in read_mix(mix)}
+        mixes = [set(read_mix(mix)) for mix in self.opponents.mixes]
+        rate = self.learning.rate
+        if isinstance(rate, dict) and rate.get("kind") == "plateau":
+            for mix in mixes:
+                if not mix - {"self", "league"}:
+                    raise ConfigError(
+                        "learning: a plateau is one of win rates, and every mix needs somebody to "
+                        "win against who stays the same, such as random:0.05"
+                    )
         plain = OpponentsConfig()
         league = ("league_every", "league_size", "league_choice")
-        if "league" not in names and any(
+        if not any("league" in mix for mix in mixes) and any(
             getattr(self.opponents, name) != getattr(plain, name) for name in league
         ):
             raise ConfigError("the settings of the league change nothing: no mix has it")

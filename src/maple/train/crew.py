@@ -29,7 +29,7 @@ from .rollout import Rollout, RolloutShape
 from .shared import SharedWeights, shared_bytes
 from .stage import Stage, derive_seed
 from .threads import Threads
-from .worker import Collect, Collected, Failed, Ready, WorkerTask, work
+from .worker import Collect, Collected, Failed, Ready, Said, WorkerTask, work
 
 __all__ = ["Crew", "Gathered", "SerialCrew", "WorkerCrew"]
 
@@ -305,6 +305,9 @@ class WorkerCrew:
                 worker.is_ready = True
             case Collected():
                 self._keep(worker, message)
+            case Said():
+                said = log.warning if message.level in ("warning", "error") else log.info
+                said(message.event, worker=worker.number, **message.facts)
             case Failed():
                 worker.last_words = message.message
                 log.error("a worker failed", worker=worker.number, trace=message.trace)

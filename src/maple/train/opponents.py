@@ -10,9 +10,8 @@ from typing import Any, Final
 
 from bridge.errors import ConfigError
 from maple.agents import find_checkpoint
-from maple.env.mixture import BUILT_IN
+from maple.env.mixture import NAMED, SELF
 
-from .collector import SELF
 from .config import OpponentsConfig
 from .mixes import read_mix
 from .orders import Ended
@@ -20,7 +19,7 @@ from .orders import Ended
 __all__ = ["LEAGUE", "League", "Member", "Opponents"]
 
 LEAGUE: Final = "league"
-_KNOWN: Final = {SELF, LEAGUE, *BUILT_IN}
+_KNOWN: Final = {SELF, LEAGUE, *NAMED}
 # What a member counts at least that the agent always wins against: nobody is forgotten.
 _LEAST: Final = 0.05
 # What a member counts in that was met so often: until then it is as if half were lost.

@@ -7,13 +7,16 @@ ends when it is told to, and when whoever started it is gone. poke-env's objects
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import signal
 import traceback
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import structlog
 
 from .orders import Order, Report
 from .threads import Threads, use_threads
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from .shared import SharedWeights
     from .stage import Stage
 
-__all__ = ["Collect", "Collected", "Failed", "Ready", "WorkerTask", "work"]
+__all__ = ["Collect", "Collected", "Failed", "Ready", "Said", "WorkerTask", "work"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,15 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """A line of a worker's log."""
+
+    level: str
+    event: str
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerTask:
     """All that a worker needs, sent to it when it is started."""
 
@@ -83,6 +95,7 @@ def work(task: WorkerTask, pipe: Connection) -> None:
     """What a worker does from its first moment to its last."""
     # Ctrl-C is for the learner, which tells its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _log_to(pipe)
     try:
         with ExitStack() as stack:
             if task.profiling is not None:
@@ -129,11 +142,24 @@ def _serve(task: WorkerTask, pipe: Connection) -> None:
         collector.close()
 
 
+def _log_to(pipe: Connection) -> None:
+    """The learner has the log, and the terminal."""
+
+    def send(_logger: object, level: str, facts: structlog.typing.EventDict) -> NoReturn:
+        plain = {name: str(value) for name, value in facts.items()}
+        _tell(pipe, Said(level, plain.pop("event"), plain))
+        raise structlog.DropEvent
+
+    structlog.configure(
+        processors=[send], wrapper_class=structlog.make_filtering_bound_logger(logging.INFO)
+    )
+
+
 def _is_over(task: WorkerTask) -> bool:
     return bool(ctypes.c_uint8.from_buffer(task.should_end).value)
 
 
-def _tell(pipe: Connection, message: Failed) -> None:
+def _tell(pipe: Connection, message: Failed | Said) -> None:
     try:
         pipe.send(message)
     except (BrokenPipeError, ConnectionResetError):
