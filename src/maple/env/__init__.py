@@ -12,6 +12,7 @@ from .observation import (
 from .opponents import QueuedPolicy
 from .rewards import Outcome, RewardConfig, Rewards, load_reward_config
 from .serial import SerialVectorEnv
+from .teams import TeamPool
 from .vector import VectorEnv
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Rewards",
     "SerialVectorEnv",
     "StepTimeout",
+    "TeamPool",
     "VectorEnv",
     "load_observation_config",
     "load_reward_config",

@@ -5,16 +5,14 @@ Knows names alone; who they are is in `seating`.
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate
-from numbers import Real
 from typing import TYPE_CHECKING, Final
 
 from bridge.errors import ConfigError
 from bridge.settings import suggest
+
+from .weights import Weights
 
 if TYPE_CHECKING:
     from .opponents import OpponentKind
@@ -25,7 +23,6 @@ SELF: Final = "self"
 """The opponent that is an agent, as the one in the first seat is."""
 NAMED: Final = ("random", "max", "heuristics")
 """The opponents that have a name by themselves."""
-_WORDS: Final = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ class Mixture:
     agents: Collection[str] = field(default=(), kw_only=True)
     opponents: Mapping[str, OpponentKind] = field(default_factory=dict, kw_only=True)
     _names: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    _bounds: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    _drawn: Weights = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.agents, str):
@@ -54,11 +51,13 @@ class Mixture:
         object.__setattr__(self, "agents", tuple(self.agents))
         object.__setattr__(self, "opponents", dict(self.opponents))
         self._check_names()
-        self._check_weights()
+        if not self.weights:
+            raise ConfigError("a mixture of no opponents: give at least one a weight")
         # By name, so that the order in which they are written down does not matter.
         names = tuple(sorted(self.weights))
         object.__setattr__(self, "_names", names)
-        object.__setattr__(self, "_bounds", tuple(accumulate(self.weights[n] for n in names)))
+        drawn = Weights([repr(name) for name in names], [self.weights[name] for name in names])
+        object.__setattr__(self, "_drawn", drawn)
 
     def is_agent(self, name: str) -> bool:
         """Whether whoever has the environment decides for it."""
@@ -66,9 +65,7 @@ class Mixture:
 
     def draw(self, key: int) -> str:
         """The opponent that a key of 64 bits decides on."""
-        at = bisect_right(self._bounds, key / _WORDS * self._bounds[-1])
-        # The greatest keys are rounded to 1.
-        return self._names[min(at, len(self._names) - 1)]
+        return self._names[self._drawn.draw(key)]
 
     def _check_names(self) -> None:
         taken = {SELF, *NAMED}
@@ -82,19 +79,3 @@ class Mixture:
                     f"nobody is called {name!r}; {suggest(name, taken)} Other names are given as "
                     "agents=… or opponents=…"
                 )
-
-    def _check_weights(self) -> None:
-        if not self.weights:
-            raise ConfigError("a mixture of no opponents: give at least one a weight")
-        for name, weight in self.weights.items():
-            if not _is_weight(weight):
-                raise ConfigError(
-                    f"the weight of {name!r} is {weight!r}, but must be a finite number above 0: "
-                    "leave out who is never to play"
-                )
-        if not math.isfinite(sum(self.weights.values())):
-            raise ConfigError("the sum of the weights is no finite number: make them smaller")
-
-
-def _is_weight(weight: object) -> bool:
-    return isinstance(weight, Real) and math.isfinite(weight) and float(weight) > 0

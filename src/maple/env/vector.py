@@ -74,7 +74,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         observation: What is observed, as an ObservationConfig, names of groups, or a YAML file.
         seed: Decides all battles and the opponent's draws, whatever the number of environments.
         pool: How many Node processes; by default one for each core.
-        teams: For formats that want them: one, several to draw from, or either by seat.
+        teams: For formats that want them: one, several to draw from, which a TeamPool gives
+            weights, or either by seat.
         input_logs: Whether the end of a battle comes with `info["input_log"]`: all that was chosen
             in it, in the simulator's input language, to be played again.
         step_timeout: Seconds that anything is waited for, before StepTimeout is raised.
