@@ -113,7 +113,9 @@ class StageConfig:
     def __post_init__(self) -> None:
         mix = read_mix(self.mix)
         if not mix.keys() - {"self"}:
-            raise ConfigError(f"the mix {self.mix!r} has nobody but the agent itself to win against")
+            raise ConfigError(
+                f"the mix {self.mix!r} has nobody but the agent itself to win against"
+            )
         _at_least_one(self, "battles")
         if not 0 < self.win_rate <= 1:
             raise ConfigError(f"win_rate is {self.win_rate}, but must be above 0, and at most 1")

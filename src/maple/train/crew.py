@@ -173,6 +173,7 @@ class WorkerCrew:
                     max(1, pool // workers + (number < pool % workers)),
                     buffers,
                     [Rollout(shape, buffer) for buffer in buffers],
+                    free=list(range(len(buffers))),
                 )
             )
 
@@ -336,7 +337,9 @@ class WorkerCrew:
         self.lost += 1
         worker.deaths += 1
         cause = worker.last_words or f"it ended with status {code}"
-        if worker.deaths >= _MOST_DEATHS or (worker.last_words and worker.started == 1 and not worker.is_ready):
+        if worker.deaths >= _MOST_DEATHS or (
+            worker.last_words and worker.started == 1 and not worker.is_ready
+        ):
             raise WorkerFailed(
                 f"worker {worker.number} does not work: {cause}. Try --workers 0, which plays in "
                 "one process, to see where"

@@ -1,4 +1,4 @@
-"""Writes the figures of a run as CSV and for TensorBoard. A disk that is full does not end a run."""
+"""Writes the figures of a run as CSV and for TensorBoard. A full disk does not end the run."""
 
 from __future__ import annotations
 

@@ -221,9 +221,7 @@ class Learner:
         table = rollout.sequences(self._length, known=False)
         each = max(1, self.config.minibatch // self._length)
         for at in range(0, len(table), each):
-            rows = self._rows(
-                table[at : at + each], rollout.raw, rollout.actions, rollout.memory
-            )
+            rows = self._rows(table[at : at + each], rollout.raw, rollout.actions, rollout.memory)
             logits, found = self._decide(rows)
             chances, _ = judge(logits, rows.masks, rows.actions, rows.second_masks)
             values[rows.numbers] = found.cpu().numpy()
@@ -249,7 +247,11 @@ class Learner:
         numbers = np.where(is_real, table, table[0])
         seen = self._observations.expand(raw[numbers.ravel()])
         real = numbers[is_real]
-        masks = seen["action_mask"].astype(np.bool_).reshape(*numbers.shape, *seen["action_mask"].shape[1:])[is_real]
+        masks = (
+            seen["action_mask"]
+            .astype(np.bool_)
+            .reshape(*numbers.shape, *seen["action_mask"].shape[1:])[is_real]
+        )
         taken = actions[real]
         second = None
         if taken.shape[1] > 1:
@@ -300,9 +302,7 @@ class Learner:
             is_clipped = (ratio - 1).abs() > clip
         value_loss = self._value_loss(values, old_values, targets)
         entropy = entropies.mean()
-        loss = (
-            policy_loss + self.config.value_weight * value_loss - entropy_weight * entropy
-        )
+        loss = policy_loss + self.config.value_weight * value_loss - entropy_weight * entropy
         with torch.no_grad():
             divergence = (ratio - 1 - change).mean()
             figures = (policy_loss, value_loss, entropy, divergence, is_clipped.float().mean())
@@ -326,9 +326,7 @@ class Learner:
             self.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
         with profile("optimizer_step"):
-            length = nn.utils.clip_grad_norm_(
-                self.network.parameters(), self.config.gradient_limit
-            )
+            length = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.gradient_limit)
             if not bool(torch.isfinite(loss) & torch.isfinite(length)):
                 raise LossNotFinite(
                     f"the loss is {float(loss):g} and its gradient {float(length):g} long, so "
@@ -365,4 +363,3 @@ class Learner:
 
 
 _DIVERGENCE = 3
-

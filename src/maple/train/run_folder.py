@@ -120,7 +120,7 @@ class RunFolder:
 
     def written(self) -> list[Path]:
         """The checkpoints that are there, oldest first."""
-        found = (self.checkpoints.glob("update-*.pt") if self.checkpoints.is_dir() else ())
+        found = self.checkpoints.glob("update-*.pt") if self.checkpoints.is_dir() else ()
         named = [(int(m[1]), file) for file in found if (m := _UPDATE.fullmatch(file.name))]
         return [file for _, file in sorted(named)]
 

@@ -117,9 +117,7 @@ class Trainer:
         self._metrics = (
             None
             if folder is None
-            else Metrics(
-                folder, tensorboard=config.tensorboard, update=self.counters.updates
-            )
+            else Metrics(folder, tensorboard=config.tensorboard, update=self.counters.updates)
         )
         self._crew = self._hire()
 
@@ -220,9 +218,7 @@ class Trainer:
         """Versions begin at 1."""
         self._crew.publish(weights_of(self.network), self.counters.updates + 1)
 
-    def _learn(
-        self, gathered: Sequence[Gathered], order: Order, progress: float
-    ) -> UpdateFigures:
+    def _learn(self, gathered: Sequence[Gathered], order: Order, progress: float) -> UpdateFigures:
         # What was carried over from the rollout before is a little older than what follows it; the
         # loss knows how likely each action was then.
         stale = order.exploration > 0 or any(one.lag > 0 for one in gathered)
@@ -377,9 +373,7 @@ class Trainer:
 
     # What is told
 
-    def _status(
-        self, gathered: Sequence[Gathered], figures: UpdateFigures, order: Order
-    ) -> Status:
+    def _status(self, gathered: Sequence[Gathered], figures: UpdateFigures, order: Order) -> Status:
         progress = self._budget.progress(self.counters)
         reports = [one.report for one in gathered]
         seats = sum(report.seats for report in reports)
@@ -463,4 +457,3 @@ class _Speed:
     def waited(self) -> float:
         """The share of the time that rollouts were waited for."""
         return self._rate(3)
-
