@@ -2,6 +2,7 @@
 
 from .actions import Actions, Preview
 from .errors import IllegalAction, ObservationMismatch, OpponentFailed, StepTimeout
+from .mixture import Mixture
 from .observation import (
     ObservationConfig,
     Observations,
@@ -11,11 +12,13 @@ from .observation import (
 from .opponents import QueuedPolicy
 from .rewards import Outcome, RewardConfig, Rewards, load_reward_config
 from .serial import SerialVectorEnv
+from .teams import TeamPool
 from .vector import VectorEnv
 
 __all__ = [
     "Actions",
     "IllegalAction",
+    "Mixture",
     "ObservationConfig",
     "ObservationMismatch",
     "ObservationSpec",
@@ -28,6 +31,7 @@ __all__ = [
     "Rewards",
     "SerialVectorEnv",
     "StepTimeout",
+    "TeamPool",
     "VectorEnv",
     "load_observation_config",
     "load_reward_config",

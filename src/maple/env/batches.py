@@ -28,11 +28,20 @@ class Batches:
     """Remembers what each agent saw last, and counts what its action came to."""
 
     def __init__(
-        self, observations: Observations, rewards: Rewards, agents: int, *, may_wait: bool
+        self,
+        observations: Observations,
+        rewards: Rewards,
+        agents: int,
+        *,
+        may_wait: bool,
+        input_logs: bool,
     ) -> None:
         self._observations = observations
         self._rewards = rewards
         self._may_wait = may_wait
+        self._input_logs = input_logs
+        # What agents see who are in no battle.
+        self._blank = bytes(observations.bytes)
         self._before = np.zeros((agents, observations.bytes), np.uint8)
         slots = observations.actions.slots
         self._nothing: Action = (0,) * slots if slots > 1 else 0
@@ -40,9 +49,10 @@ class Batches:
     def assemble(self, agents: Sequence[Agent]) -> Step:
         """A row for each agent. Those that nobody asks have nothing to do, and get nothing."""
         numbers = np.array([agent.number for agent in agents])
-        raw = self._observations.stack([agent.observation for agent in agents])
+        raw = self._observations.stack([agent.observation or self._blank for agent in agents])
         observation = self._observations.expand(raw)
-        info: Info = {"env_id": numbers}
+        opponents = np.array([agent.opponent for agent in agents], object)
+        info: Info = {"env_id": numbers, "opponent": opponents, "raw": raw}
         ends = _Ends(agents)
         after = raw
         if ends.rows:
@@ -62,9 +72,10 @@ class Batches:
         nothing = self._nothing
         taken = np.array([nothing if (did := one.action) is None else did for one in agents])
         parts = rewards.parts(self._before[numbers], after, outcomes, taken)
-        idle = [row for row, agent in enumerate(agents) if agent.is_first or not agent.is_acting]
+        idle = [row for row, agent in enumerate(agents) if not agent.is_due]
         if idle:
             parts[idle] = 0
+        info["reward_counts"] = dict(zip(rewards.names, parts.T, strict=True))
         parts = rewards.weighted(parts)
         info["reward_parts"] = dict(zip(rewards.names, parts.T, strict=True))
         reward: Array = parts.sum(axis=1)
@@ -77,12 +88,16 @@ class Batches:
         finals = [{name: part[i] for name, part in seen.items()} for i in range(len(last))]
         info["final_obs"], info["_final_obs"] = ends.column(finals), ends.mask
         final_info: Info = {}
-        for name in ("winner", "reason"):
+        told = ("winner", "reason", "input_log") if self._input_logs else ("winner", "reason")
+        for name in told:
             final_info[name] = ends.column([getattr(ending, name) for ending in ends.endings])
         final_info["turns"] = np.zeros(len(raw), np.int64)
         final_info["turns"][ends.rows] = [ending.turns for ending in ends.endings]
         final_info |= {f"_{name}": ends.mask for name in final_info}
         info |= final_info
+        opponents = ends.column([ending.opponent for ending in ends.endings])
+        info["final_opponent"], info["_final_opponent"] = opponents, ends.mask
+        final_info |= {"opponent": opponents, "_opponent": ends.mask}
         info["final_info"], info["_final_info"] = final_info, ends.mask
         after = raw.copy()
         after[ends.rows] = last

@@ -14,7 +14,18 @@ from .actions import Action, Actions, Preview
 from .errors import IllegalAction
 from .keys import step_key
 
-__all__ = ["FORFEIT", "Agent", "Battle", "Ending", "Opponent", "Seat", "Table", "read_choices"]
+__all__ = [
+    "FORFEIT",
+    "Agent",
+    "Battle",
+    "Ending",
+    "Opponent",
+    "Rival",
+    "Seat",
+    "Table",
+    "read_choices",
+    "take_seats",
+]
 
 SeatName: TypeAlias = Literal["p1", "p2"]
 SEATS: tuple[SeatName, SeatName] = ("p1", "p2")
@@ -30,10 +41,14 @@ class Ending:
     reason: str
     """"win", "tie" or "forfeit", or the error by which a truncated battle failed."""
     is_truncated: bool
+    opponent: str
+    """Who had the second seat."""
     winner: SeatName | None = None
     score: int = 0
     """1 for a battle that the agent won, -1 for one that it lost."""
     turns: int = 0
+    input_log: str | None = None
+    """The battle in the simulator's input language, if somebody wants it."""
 
 
 class Agent:
@@ -47,6 +62,7 @@ class Agent:
         "key",
         "number",
         "observation",
+        "opponent",
         "seat",
         "slot",
         "steps",
@@ -56,8 +72,10 @@ class Agent:
         self.number = number
         self.slot = slot
         self.seat = seat
+        self.opponent: str | None = None
+        """Who has the second seat of the battle that it is in; none while it is in no battle."""
         self.observation = b""
-        """What it saw last."""
+        """What it saw last of the battle that it is in."""
         self.action: Action | None = None
         """What it did last, none before its first action."""
         self.key = 0
@@ -75,6 +93,28 @@ class Agent:
         self.is_acting = False
         self.is_first = True
         self.ending = None
+        self.leave()
+
+    def sit(self, opponent: str) -> None:
+        """Takes its seat in a battle that begins."""
+        if self.opponent is None:
+            # What it did last was in another battle, of which it was told the end.
+            self.is_first = True
+        self.opponent = opponent
+
+    def leave(self) -> None:
+        """Has no seat any more, and sees nothing."""
+        self.opponent = None
+        self.observation = b""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something has come of what it did last.
+
+        It must decide again, or its battle has ended and it has no seat in the next.
+        """
+        has_left = self.opponent is None and self.ending is not None
+        return not self.is_first and (self.is_acting or has_left)
 
     def ask(self, seat: Seat) -> None:
         """Takes over what its seat has been asked."""
@@ -187,6 +227,15 @@ class Opponent(Protocol):
         """Gives back what it holds."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """Who has the second seat of a battle."""
+
+    name: str
+    opponent: Opponent | None
+    """None if an agent has it."""
+
+
 class Table(Protocol):
     """What a battle needs of whoever plays it."""
 
@@ -203,12 +252,13 @@ class Table(Protocol):
 class Battle:
     """A room and what its two seats are about to do. At most one command is with Node at a time."""
 
-    __slots__ = ("number", "room", "seats", "sent", "slot", "spoiled", "table")
+    __slots__ = ("number", "rival", "room", "seats", "sent", "slot", "spoiled", "table")
 
-    def __init__(self, table: Table, slot: int, number: int) -> None:
+    def __init__(self, table: Table, slot: int, number: int, rival: Rival) -> None:
         self.table = table
         self.slot = slot
         self.number = number
+        self.rival = rival
         self.room: BattleRoom
         self.seats: tuple[Seat, Seat]
         self.sent = 0
@@ -284,10 +334,30 @@ class Battle:
         room = self.room
         room.abandon(RoomClosed("the environment gave the battle up", room=room.tag))
 
-    def endings(self, error: BridgeError | None = None) -> list[tuple[Agent, Ending]]:
+    def endings(
+        self, error: BridgeError | None = None, *, with_log: bool = False
+    ) -> list[tuple[Agent, Ending]]:
         """What the agents of a battle that is over are told."""
         result = self.room.outcome if error is None else None
-        return [(s.agent, _ending(s, result, error)) for s in self.seats if s.agent is not None]
+        log = self.room.journal.input_log() if with_log else None
+        return [
+            (s.agent, _ending(s, result, error, log)) for s in self.seats if s.agent is not None
+        ]
+
+
+def take_seats(battle: Battle, agents: Sequence[Agent]) -> list[Agent]:
+    """Sits the agents of an environment down in a battle that begins.
+
+    Returns those that have no seat in it, and were in the one before: they are told its end.
+    """
+    leaving = []
+    for agent, seat in zip(agents, battle.seats, strict=False):
+        if seat.agent is agent:
+            agent.sit(battle.rival.name)
+        elif agent.opponent is not None:
+            agent.leave()
+            leaving.append(agent)
+    return leaving
 
 
 def _error_of(done: asyncio.Future[None]) -> BaseException | None:
@@ -319,9 +389,21 @@ def read_choices(
     return choices
 
 
-def _ending(seat: Seat, result: Result | None, error: BridgeError | None) -> Ending:
+def _ending(
+    seat: Seat, result: Result | None, error: BridgeError | None, log: str | None
+) -> Ending:
+    rival = seat.battle.rival.name
     if result is None:
         assert error is not None
-        return Ending(seat.observation, f"{type(error).__name__}: {error.message}", True)
-    score = 0 if result.winner is None else 1 if result.winner == SEATS[seat.index] else -1
-    return Ending(seat.observation, result.reason, False, result.winner, score, result.turns)
+        reason = f"{type(error).__name__}: {error.message}"
+        return Ending(seat.observation, reason, True, rival, input_log=log)
+    return Ending(
+        seat.observation,
+        result.reason,
+        False,
+        rival,
+        winner=result.winner,
+        score=0 if result.winner is None else 1 if result.winner == SEATS[seat.index] else -1,
+        turns=result.turns,
+        input_log=log,
+    )

@@ -18,7 +18,7 @@ from bridge.errors import BattlePoisoned, BridgeError
 from maple.profiling import profile
 
 from .actions import Action
-from .battle import Agent, Battle, read_choices
+from .battle import Agent, Battle, read_choices, take_seats
 from .errors import OpponentFailed, StepTimeout
 from .opening import Opening, check_false_start
 
@@ -49,7 +49,11 @@ class Engine(Protocol):
         """Takes actions of agents that were handed out; they have left when this returns."""
 
     async def receive(self, wanted: int) -> list[Agent]:
-        """Hands out so many agents that must decide; fewer only if no more will come."""
+        """Hands out so many agents that must decide; fewer only if no more will come.
+
+        Beside them those whose battle has ended and who have no seat in the next: these owe
+        nothing, and are told the end.
+        """
 
     async def step(self, agents: Sequence[Agent], actions: Sequence[Action]) -> list[Agent]:
         """Sends actions; hands out all agents that must decide once every slot waits for one."""
@@ -92,7 +96,7 @@ class Battles:
     def __init__(
         self, registry: ControllerRegistry, opening: Opening, slots: int, *, timeout: float
     ) -> None:
-        seats = opening.seats
+        seats = opening.seating.seats
         self.agents = [Agent(n, n // seats, n % seats) for n in range(slots * seats)]
         self._registry = registry
         self._opening = opening
@@ -104,6 +108,7 @@ class Battles:
         self._opens_ahead = config.pool * config.rooms_per_controller >= 2 * slots
         self._seed: seeds.Seed = 0
         self._ready: deque[Agent] = deque()
+        self._leaving: list[Agent] = []
         self._busy = 0
         self._wanted = 0
         self._waiter: asyncio.Future[None] | None = None
@@ -130,6 +135,7 @@ class Battles:
             self._seed = seed
         self._fault = None
         self._ready.clear()
+        self._leaving.clear()
         for slot in self._slots:
             self._abandon(slot)
             if seed is not None:
@@ -150,7 +156,7 @@ class Battles:
         await asyncio.sleep(0)
 
     async def receive(self, wanted: int) -> list[Agent]:
-        """Hands out so many agents that must decide; fewer only if no more will come."""
+        """Hands out so many agents that must decide, and those that leave."""
         await self._wait(wanted)
         ready = self._ready
         if not ready:
@@ -158,6 +164,8 @@ class Battles:
         batch = [ready.popleft() for _ in range(min(wanted, len(ready)))]
         for agent in batch:
             agent.is_acting = True
+        batch += self._leaving
+        self._leaving.clear()
         return batch
 
     async def step(self, agents: Sequence[Agent], actions: Sequence[Action]) -> list[Agent]:
@@ -174,8 +182,7 @@ class Battles:
             if slot.upcoming is not None:
                 ending.append(slot.upcoming)
                 self._forget_upcoming(slot)
-        if self._opening.opponent is not None:
-            await self._opening.opponent.close()
+        await self._opening.seating.close()
         await asyncio.gather(*ending, return_exceptions=True)
 
     # Waiting
@@ -299,15 +306,15 @@ class Battles:
                 if slot.is_busy:
                     self._set_busy(slot, False)
         if opponents is not None:
-            assert self._opening.opponent is not None
-            self._opening.opponent.decide(opponents)
+            assert battle.rival.opponent is not None
+            battle.rival.opponent.decide(opponents)
         if self._waiter is not None and (not self._busy or len(self._ready) >= self._wanted):
             self._wake()
 
     def _end(self, slot: _Slot, battle: Battle, error: BridgeError | None) -> None:
         if error is not None:
             log.warning("a battle failed", environment=slot.number, cause=error.message)
-        for agent, ending in battle.endings(error):
+        for agent, ending in battle.endings(error, with_log=self._opening.input_logs):
             agent.ending = ending
         self._abandon(slot)
         self._begin_next(slot)
@@ -324,7 +331,7 @@ class Battles:
 
     def _open_ahead(self, slot: _Slot, *, needed: bool = False) -> None:
         if slot.upcoming is None and (needed or self._opens_ahead):
-            battle = Battle(self, slot.number, slot.opened)
+            battle = self._opening.make_battle(self, self._seed, slot.number, slot.opened)
             slot.opened += 1
             slot.is_ahead = not needed
             slot.upcoming = self._loop.create_task(self._open(battle, slot.agents))
@@ -348,6 +355,7 @@ class Battles:
         if error is None:
             slot.false_starts = 0
             slot.battle = opened.result()
+            self._leaving += take_seats(slot.battle, slot.agents)
             self._ask(slot, slot.battle)
             return
         if slot.is_ahead and not isinstance(error, BattlePoisoned | OpponentFailed):

@@ -10,6 +10,7 @@ import numpy as np
 from bridge.errors import ConfigError
 
 from .actions import Action
+from .mixture import Mixture
 from .row import Observation, beginning_of, info_of, last_observation_of, observation_of
 from .vector import VectorEnv
 
@@ -31,10 +32,11 @@ class BattleEnv(gymnasium.Env[Observation, Any]):
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  # as Gymnasium declares it
 
     def __init__(self, format: str = "gen9randombattle", **settings: Any) -> None:
-        if settings.get("opponent") == "self":
+        opponent = settings.get("opponent")
+        if isinstance(opponent, Mixture) or (isinstance(opponent, str) and opponent == "self"):
             raise ConfigError(
-                "an environment of Gymnasium has one agent; for both seats there is "
-                "maple.env.pettingzoo.BattleParallelEnv"
+                "an environment of Gymnasium has one agent, and no mixture; for both seats there "
+                "is maple.env.pettingzoo.BattleParallelEnv"
             )
         self.battles = VectorEnv(format, 1, **settings)
         self.observation_space = self.battles.single_observation_space

@@ -11,9 +11,10 @@ from bridge import ControllerRegistry, Player, View, seeds
 from bridge.errors import BattlePoisoned, ControllerDied, RoomClosed
 
 from .actions import Actions
-from .battle import Agent, Battle, Opponent, Seat
+from .battle import Agent, Battle, Seat, Table
 from .errors import OpponentFailed
 from .keys import battle_key
+from .seating import Seating
 
 __all__ = ["Opening", "check_false_start"]
 
@@ -31,15 +32,16 @@ class Opening:
     view: View
     """What an agent's seat is shown."""
     actions: Actions
-    opponent: Opponent | None
-    """Who has the second seat; None if that is an agent too."""
+    seating: Seating
+    """Who has the second seat of which battle."""
     teams: Callable[[seeds.Seed, int, int, int], str | None]
     """The team of a seat, by seed, environment, number of the battle, and seat."""
+    input_logs: bool
+    """Whether the end of a battle comes with its input log."""
 
-    @property
-    def seats(self) -> int:
-        """Agents in an environment."""
-        return 2 if self.opponent is None else 1
+    def make_battle(self, table: Table, seed: seeds.Seed, slot: int, number: int) -> Battle:
+        """A battle that is to be opened: who plays in it is decided here."""
+        return Battle(table, slot, number, self.seating.draw(seed, slot, number))
 
     async def open(
         self,
@@ -49,28 +51,28 @@ class Opening:
         agents: Sequence[Agent],
     ) -> None:
         """Opens the room of a battle. What it is like depends on seed, slot and number alone."""
-        slot, number = battle.slot, battle.number
+        slot, number, opponent = battle.slot, battle.number, battle.rival.opponent
         teams = [self.teams(seed, slot, number, index) for index in range(2)]
         keys = [battle_key(seed, slot, number, index) for index in range(2)]
-        names = ("Agent", "Agent 2" if self.opponent is None else "Opponent")
+        names = ("Agent", "Agent 2" if opponent is None else "Opponent")
         second = (
             Player(names[1], teams[1], is_valid=True)
-            if self.opponent is None
-            else self.opponent.player(names[1], teams[1], keys[1])
+            if opponent is None
+            else opponent.player(names[1], teams[1], keys[1])
         )
         room = await registry.open(
             self.format,
             seed=seeds.derive(seed, f"environment {slot}, battle {number}"),
             p1=Player(names[0], teams[0], is_valid=True),
             p2=second,
-            view=(self.view, self.view if self.opponent is None else self.opponent.view),
+            view=(self.view, self.view if opponent is None else opponent.view),
         )
         first = Seat(battle, 0, agents[0], keys[0])
-        if self.opponent is None:
+        if opponent is None:
             battle.begin(room, (first, Seat(battle, 1, agents[1], keys[1])))
             return
         try:
-            second_seat = self.opponent.sit(battle, 1, keys[1])
+            second_seat = opponent.sit(battle, 1, keys[1])
         except BaseException:
             room.abandon(RoomClosed("nobody sat down", room=room.tag))
             raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bridge.errors import ConfigError
-from bridge.settings import build_settings, load_settings
+from bridge.settings import build_settings, load_settings, suggest
 
 from .actions import Actions
 from .spec import Block, Layout, ObservationSpec
@@ -37,7 +37,9 @@ class Outcome(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardConfig:
-    """How much each part of a reward counts. A part of weight 0 is neither counted nor reported.
+    """How much each part of a reward counts.
+
+    A part of weight 0 is neither counted nor reported, unless somebody asks for it by name.
 
     Args:
         win: For a battle that was won, once.
@@ -80,17 +82,21 @@ def load_reward_config(path: str | Path) -> RewardConfig:
 class Rewards:
     """Counts the parts of a reward, for one step of many agents at once.
 
-    `names` are the parts that count, and `groups` are what observations must hold for that.
+    `names` are the parts that count, and those that were asked for; `groups` are what observations
+    must hold for that.
     """
 
-    def __init__(self, config: RewardConfig, game: str, generation: int) -> None:
+    def __init__(
+        self, config: RewardConfig, game: str, generation: int, parts: Collection[str] = ()
+    ) -> None:
         spec = ObservationSpec.load()
         layout = spec.layout(game)
-        weights = {name: weight for name, weight in config.weights().items() if weight}
-        self.names = tuple(weights)
-        self.weights = np.array(list(weights.values()), np.float32)
+        weights = config.weights()
+        _check_parts(parts, weights)
+        self.names = tuple(name for name in weights if weights[name] or name in parts)
+        self.weights = np.array([weights[name] for name in self.names], np.float32)
         self.groups = spec.select(
-            group for group in TEAMS if not weights.keys().isdisjoint(_READS[group])
+            group for group in TEAMS if not _READS[group].isdisjoint(self.names)
         )
         self._actions = Actions(game, generation)
         self._moving = spec.classes["phases"].index("move")
@@ -102,6 +108,17 @@ class Rewards:
             f"{name} {weight:g}" for name, weight in zip(self.names, self.weights, strict=True)
         )
         return f"<Rewards: {parts}>"
+
+    def update(self, config: RewardConfig) -> None:
+        """Other weights from now on, of parts that are counted."""
+        weights = config.weights()
+        new = [name for name, weight in weights.items() if weight and name not in self.names]
+        if new:
+            raise ConfigError(
+                f"{', '.join(new)} cannot have a weight, for nobody counts it: name it in "
+                "reward_parts from the start"
+            )
+        self.weights = np.array([weights[name] for name in self.names], np.float32)
 
     def parts(
         self,
@@ -144,6 +161,14 @@ class Rewards:
                 count[:] = is_free * self._actions.switches(step.action)
             case _:
                 raise AssertionError(f"nothing counts {name}")
+
+
+def _check_parts(parts: Collection[str], known: Collection[str]) -> None:
+    if isinstance(parts, str):
+        raise ConfigError(f"reward_parts are several names, not {parts!r}")
+    for name in parts:
+        if name not in known:
+            raise ConfigError(f"a reward has no part {name!r}; {suggest(name, known)}")
 
 
 class _Step(NamedTuple):

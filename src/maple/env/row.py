@@ -10,7 +10,7 @@ import numpy.typing as npt
 __all__ = ["Observation", "beginning_of", "info_of", "last_observation_of", "observation_of"]
 
 Observation: TypeAlias = dict[str, npt.NDArray[Any]]
-_ENDS = ("winner", "reason", "turns")
+_ENDS = ("winner", "reason", "turns", "input_log")
 
 
 def observation_of(observation: Observation, row: int) -> Observation:
@@ -43,6 +43,6 @@ def info_of(info: dict[str, Any], row: int) -> dict[str, Any]:
     if "waiting" in info:
         told["waiting"] = bool(info["waiting"][row])
     if "_reason" in info and info["_reason"][row]:
-        told |= {name: info[name][row] for name in _ENDS}
+        told |= {name: info[name][row] for name in _ENDS if name in info}
         told["turns"] = int(told["turns"])
     return told

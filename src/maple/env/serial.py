@@ -12,7 +12,7 @@ from bridge import ControllerRegistry, seeds
 from bridge.errors import BridgeError
 
 from .actions import Action
-from .battle import Agent, Battle, Seat, read_choices
+from .battle import Agent, Battle, Seat, read_choices, take_seats
 from .errors import StepTimeout
 from .opening import Opening, check_false_start
 from .vector import VectorEnv
@@ -69,13 +69,14 @@ class SerialBattles:
     def __init__(
         self, registry: ControllerRegistry, opening: Opening, slots: int, *, timeout: float
     ) -> None:
-        seats = opening.seats
+        seats = opening.seating.seats
         self.agents = [Agent(n, n // seats, n % seats) for n in range(slots * seats)]
         self.timeout = timeout
         self._registry = registry
         self._opening = opening
         self._seed: seeds.Seed = 0
         self._ready: list[Agent] = []
+        self._leaving: list[Agent] = []
         self._due: deque[_Environment] = deque()
         self._chosen = asyncio.Event()
         self._fault: BaseException | None = None
@@ -100,6 +101,7 @@ class SerialBattles:
             self._seed = seed
         self._fault = None
         self._ready.clear()
+        self._leaving.clear()
         for environment in self._environments:
             environment.give_up()
             environment.false_starts = 0
@@ -138,6 +140,8 @@ class SerialBattles:
         batch, self._ready = self._ready[:wanted], self._ready[wanted:]
         for agent in batch:
             agent.is_acting = True
+        batch += self._leaving
+        self._leaving.clear()
         return batch
 
     async def step(self, agents: Sequence[Agent], actions: Sequence[Action]) -> list[Agent]:
@@ -147,8 +151,7 @@ class SerialBattles:
     async def close(self) -> None:
         for environment in self._environments:
             environment.give_up()
-        if self._opening.opponent is not None:
-            await self._opening.opponent.close()
+        await self._opening.seating.close()
 
     # One environment
 
@@ -169,7 +172,7 @@ class SerialBattles:
             if environment.answer is None:
                 for seat in battle.seats:
                     if seat.agent is None:
-                        await self._ask_opponent(environment, seat)
+                        await self._ask_opponent(environment, battle, seat)
                 asked = [seat for seat in battle.seats if seat.is_asked]
                 if asked:
                     self._hand_out(asked)
@@ -180,15 +183,16 @@ class SerialBattles:
                     log.warning(
                         "a battle failed", environment=environment.number, cause=error.message
                     )
-                for agent, ending in battle.endings(error):
+                with_log = self._opening.input_logs
+                for agent, ending in battle.endings(error, with_log=with_log):
                     agent.ending = ending
                 environment.give_up()
 
-    async def _ask_opponent(self, environment: _Environment, seat: Seat) -> None:
-        assert self._opening.opponent is not None
+    async def _ask_opponent(self, environment: _Environment, battle: Battle, seat: Seat) -> None:
         if seat.is_asked and environment.deciding is not seat:
             environment.deciding = seat
-            self._opening.opponent.decide(seat)
+            assert battle.rival.opponent is not None
+            battle.rival.opponent.decide(seat)
         while seat.is_asked and self._fault is None:
             self._chosen.clear()
             await self._chosen.wait()
@@ -216,7 +220,9 @@ class SerialBattles:
 
     async def _begin(self, environment: _Environment) -> Battle:
         while True:
-            battle = Battle(self, environment.number, environment.opened)
+            battle = self._opening.make_battle(
+                self, self._seed, environment.number, environment.opened
+            )
             try:
                 await self._opening.open(self._registry, battle, self._seed, environment.agents)
                 if (failure := battle.failure) is not None:
@@ -230,6 +236,7 @@ class SerialBattles:
                 environment.opened += 1
                 environment.false_starts = 0
                 environment.battle = battle
+                self._leaving += take_seats(battle, environment.agents)
                 return battle
 
     def _raise_fault(self) -> None:

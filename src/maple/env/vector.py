@@ -6,7 +6,7 @@ import asyncio
 import operator
 import re
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, SupportsIndex
@@ -26,14 +26,16 @@ from bridge.timing import Trips
 from maple.profiling import profile
 
 from .batches import Array, Batches, Info, Observation, Step
-from .battle import Agent, Opponent
+from .battle import Agent
 from .battles import Battles, Engine
 from .errors import StepTimeout
 from .loop import OwnLoop
+from .mixture import Mixture
 from .observation import ObservationConfig, Observations, load_observation_config
 from .opening import Opening
-from .opponents import OpponentKind, PolicyOpponent, make_opponent
+from .opponents import OpponentKind, make_opponent
 from .rewards import RewardConfig, Rewards, load_reward_config
+from .seating import Seating
 from .teams import Teams, TeamsArgument
 
 __all__ = ["VectorEnv"]
@@ -59,17 +61,23 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
     Args:
         format: What is played, as Showdown names it.
         num_envs: How many battles are played at a time. With `opponent="self"` each has two
-            agents, 2·battle and 2·battle + 1, and the environment has twice as many rows.
+            agents, 2·battle and 2·battle + 1, and the environment has twice as many rows; with a
+            Mixture too.
         batch_size: How many agents `recv` returns; all by default.
         opponent: Who has the other seat. "self" for an agent; "random", "max" (base power),
             "heuristics"; a policy (features, ids) → logits, such as a torch module; a QueuedPolicy,
-            in a queue that a learner can use too; an object with `act(rows, masks, keys)`; or a
-            player of poke-env.
+            in a queue that a learner can use too; an object with `act(rows, masks, keys)`; a
+            player of poke-env; or a Mixture, of which each battle draws one.
         reward: Weights of the parts of a reward, as a RewardConfig, a mapping or a YAML file.
+        reward_parts: Names of parts that are counted and reported even while their weight is 0, for
+            `update_reward` to give them one.
         observation: What is observed, as an ObservationConfig, names of groups, or a YAML file.
         seed: Decides all battles and the opponent's draws, whatever the number of environments.
         pool: How many Node processes; by default one for each core.
-        teams: For formats that want them: one, several to draw from, or either by seat.
+        teams: For formats that want them: one, several to draw from, which a TeamPool gives
+            weights, or either by seat.
+        input_logs: Whether the end of a battle comes with `info["input_log"]`: all that was chosen
+            in it, in the simulator's input language, to be played again.
         step_timeout: Seconds that anything is waited for, before StepTimeout is raised.
         bridge: Other settings of the pool, as a BridgeConfig or a YAML file, but for
             `idle_timeout`: rooms wait for the learner, and none is closed for being idle.
@@ -86,12 +94,14 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         num_envs: int = 16,
         batch_size: int | None = None,
         *,
-        opponent: OpponentKind = "random",
+        opponent: OpponentKind | Mixture = "random",
         reward: RewardConfig | Mapping[str, float] | str | Path | None = None,
+        reward_parts: Collection[str] = (),
         observation: ObservationConfig | Sequence[str] | str | Path | None = None,
         seed: seeds.Seed | None = None,
         pool: int | None = None,
         teams: TeamsArgument = None,
+        input_logs: bool = False,
         step_timeout: float = 60.0,
         bridge: BridgeConfig | str | Path | None = None,
     ) -> None:
@@ -120,7 +130,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
                     opponent=opponent,
                     observation=_read_observation(observation),
                     reward=_read_reward(reward),
+                    reward_parts=reward_parts,
                     teams=teams,
+                    input_logs=input_logs,
                     timeout=step_timeout,
                 )
             )
@@ -148,6 +160,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
             self._stage.rewards,
             self.num_envs,
             may_wait=self.num_envs > num_envs,
+            input_logs=input_logs,
         )
 
     def __repr__(self) -> str:
@@ -244,7 +257,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
     def recv(self) -> Step:
         """The next `batch_size` agents that must decide, in the order of their numbers.
 
-        It returns fewer only if no others will have to before actions are sent.
+        It returns fewer only if no others will have to before actions are sent. With a Mixture
+        there are more: an agent whose battle has ended, and who has no seat in the next, is told
+        so once. That is `info["waiting"]`, and it is sent no action.
         """
         with profile("env_step"):
             agents = self._loop.run(self._stage.battles.receive(self.batch_size))
@@ -263,13 +278,29 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observation, Array, Array]):
         keys = np.array([agent.key for agent in agents], np.uint64)
         return derive_keys(keys, [agent.steps for agent in agents])
 
-    def update_opponent(self, policy: object) -> None:
+    def update_mixture(self, mixture: Mixture) -> None:
+        """Draws the opponents of battles that are opened from now on by another mixture.
+
+        It may bring agents and opponents that there were none of. Battles that are open, those
+        that wait for the one before them to end too, are played on against whom they have.
+        """
+        self._loop.run(self._stage.update_mixture(mixture))
+
+    def update_opponent(self, policy: object, name: str | None = None) -> None:
         """Replaces the policy in the other seat from its next batch on, by one of the same kind.
 
+        Of the opponents of a Mixture it is that of this name.
         That of a QueuedPolicy is replaced by another that its queue can call, such as a Sampler. It
         may decide while a learner learns: hand in a copy of weights that go on changing.
         """
-        self._loop.run(self._stage.update_opponent(policy))
+        self._loop.run(self._stage.update_opponent(policy, name))
+
+    def update_reward(self, reward: RewardConfig | Mapping[str, float] | str | Path) -> None:
+        """Other weights of the parts of a reward from the next step on.
+
+        Parts that had none at the start can have one if they were named in `reward_parts`.
+        """
+        self._stage.rewards.update(_read_reward(reward))
 
     def infer(self, rows: Any, *, policy: str = DEFAULT) -> Any:  # noqa: ANN401 - as policies have it
         """What a policy returns for rows, from the queue that the opponent's policy is in.
@@ -332,17 +363,20 @@ class _Stage:
         self._make_battles = make_battles
         self._registry: ControllerRegistry | None = None
         self._battles: Engine | None = None
-        self._opponent: Opponent | None = None
+        self._teams: Teams | None = None
+        self._seating: Seating | None = None
 
     async def set(
         self,
         format: str,
         slots: int,
         *,
-        opponent: OpponentKind,
+        opponent: OpponentKind | Mixture,
         observation: ObservationConfig,
         reward: RewardConfig,
+        reward_parts: Collection[str],
         teams: TeamsArgument,
+        input_logs: bool,
         timeout: float,
     ) -> None:
         """Starts the pool and finds out what is played."""
@@ -353,37 +387,45 @@ class _Stage:
         if facts.game_type not in ("singles", "doubles") or generation is None:
             raise ConfigError(f"{format} is {facts.game_type}, not singles or doubles")
         self.observations = Observations(facts.game_type, int(generation[1]), observation.groups)
-        self.rewards = Rewards(reward, facts.game_type, int(generation[1]))
+        self.rewards = Rewards(reward, facts.game_type, int(generation[1]), reward_parts)
         groups = {*self.observations.groups, *self.rewards.groups}
-        if not (isinstance(opponent, str) and opponent == "self"):
-            self._opponent = make_opponent(opponent, self.observations, facts.id)
-        other = self._opponent
+        seating = self._seating = Seating(
+            opponent, lambda kind: make_opponent(kind, self.observations, facts.id)
+        )
+        self._teams = await Teams.read(
+            teams, registry, facts, opponent_has_own=seating.all_have_own_team
+        )
         opening = Opening(
             format,
             View(lines=False, observe=self.observations.spec.select(tuple(groups))),
             self.observations.actions,
-            other,
-            await Teams.read(
-                teams,
-                registry,
-                facts,
-                opponent_has_own=other is not None and other.has_own_team,
-            ),
+            seating,
+            self._teams,
+            input_logs,
         )
         self.battles = self._make_battles(registry, opening, slots, timeout=timeout)
         self._battles = self.battles
 
-    async def update_opponent(self, policy: object) -> None:
-        if self._opponent is None:
-            raise ConfigError("both seats have an agent: there is no opponent")
-        self._opponent.update(policy)
+    async def update_mixture(self, mixture: Mixture) -> None:
+        assert self._seating is not None
+        assert self._teams is not None
+        self._seating.update(mixture, is_own_team_wanted=self._teams.are_wanted_of_p2)
+
+    async def update_opponent(self, policy: object, name: str | None) -> None:
+        assert self._seating is not None
+        self._seating.update_policy(policy, name)
 
     async def infer(self, rows: Any, policy: str) -> Any:  # noqa: ANN401 - as policies have it
-        if not isinstance(self._opponent, PolicyOpponent):
-            raise ConfigError("there is no queue to infer with: the opponent is no policy in one")
+        assert self._seating is not None
+        queue = self._seating.queue
+        if queue is None:
+            raise ConfigError(
+                "there is no queue to infer with: the opponent is no policy in one, or there are "
+                "several"
+            )
         try:
             async with asyncio.timeout(self.battles.timeout):
-                return await self._opponent.queue.submit_many(rows, policy=policy)
+                return await queue.submit_many(rows, policy=policy)
         except TimeoutError as error:
             waited = f"{self.battles.timeout:g} s"
             raise StepTimeout(f"policy {policy!r} returned nothing within {waited}") from error
@@ -391,8 +433,8 @@ class _Stage:
     def stats(self, *, round_trips: bool) -> dict[str, Any]:
         assert self._registry is not None
         stats = self._registry.stats(round_trips=round_trips)
-        if isinstance(self._opponent, PolicyOpponent):
-            stats["inference"] = self._opponent.queue.stats()
+        if self._seating is not None and (queue := self._seating.queue) is not None:
+            stats["inference"] = queue.stats()
         return stats
 
     async def warmed(self) -> None:

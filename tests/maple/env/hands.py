@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from maple.env import VectorEnv
 
-__all__ = ["Tape", "choose", "play", "step"]
+__all__ = ["Tape", "answer", "choose", "play", "step"]
 
 Observation = dict[str, npt.NDArray[Any]]
 Step = tuple[Observation, Any, Any, Any, dict[str, Any]]
@@ -24,6 +24,17 @@ TEAM = (
     "|Adamant|,252,4,,,252|||||]Toxapex||blacksludge|regenerator|surf,recover,toxic,haze|Bold|252,"
     ",252,,4,|||||]Heatran||airballoon|flashfire|magmastorm,earthpower,flashcannon,taunt|Timid|,,,"
     "252,4,252|||||"
+)
+VGC_TEAM = "]".join(
+    f"{name}||{item}|{ability}|{moves}|Hardy|252,,4,,,252|||||"
+    for name, item, ability, moves in (
+        ("Incineroar", "sitrusberry", "intimidate", "fakeout,flareblitz,partingshot,knockoff"),
+        ("Amoonguss", "rockyhelmet", "regenerator", "spore,ragepowder,pollenpuff,protect"),
+        ("Flutter Mane", "boosterenergy", "protosynthesis", "moonblast,shadowball,protect,icywind"),
+        ("Urshifu", "focussash", "unseenfist", "wickedblow,closecombat,suckerpunch,detect"),
+        ("Rillaboom", "assaultvest", "grassysurge", "grassyglide,fakeout,woodhammer,uturn"),
+        ("Tornadus", "covertcloak", "prankster", "tailwind,bleakwindstorm,protect,taunt"),
+    )
 )
 
 
@@ -48,6 +59,8 @@ def _pick(mask: npt.NDArray[np.int8], number: int) -> int | tuple[int, int]:
         for second in np.flatnonzero(mask[1])
         if _goes_together(int(first), int(second))
     ]
+    if len(pairs) > 1:
+        pairs = [pair for pair in pairs if pair != (0, 0)]
     return pairs[number % len(pairs)]
 
 
@@ -57,6 +70,14 @@ def _goes_together(first: int, second: int) -> bool:
         return False
     gimmicks = (first - 7) // 20, (second - 7) // 20
     return gimmicks[0] != gimmicks[1] or gimmicks[0] <= 0
+
+
+def answer(env: VectorEnv, received: Step) -> None:
+    """Sends actions of those that must decide, of all that `recv` has returned."""
+    observation, _, _, _, info = received
+    acting = ~info["waiting"] if "waiting" in info else np.ones(len(info["env_id"]), np.bool_)
+    seen = {name: part[acting] for name, part in observation.items()}
+    env.send(choose(seen), info["env_id"][acting])
 
 
 class Tape:
@@ -71,7 +92,8 @@ class Tape:
     def note(self, observation: Observation, step: Step | None, info: dict[str, Any]) -> None:
         waiting = info.get("waiting")
         for row, agent in enumerate(info["env_id"].tolist()):
-            if waiting is not None and waiting[row]:
+            ends = step is not None and (step[2][row] or step[3][row])
+            if waiting is not None and waiting[row] and not ends:
                 continue
             seen = self._seen[agent] = self._seen.get(agent, 0) + 1
             if seen <= self._rows:
@@ -117,7 +139,7 @@ def play(
     while not tape.is_full(agents):
         result = env.recv()
         tape.note(result[0], result, result[4])
-        env.send(choose(result[0]), result[4]["env_id"])
+        answer(env, result)
         first = False
     assert not first
     return tape.digests(agents)

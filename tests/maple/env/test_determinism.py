@@ -10,7 +10,7 @@ import pytest
 
 from bridge import BridgeConfig
 from bridge.sampling import sample
-from maple.env import SerialVectorEnv, VectorEnv
+from maple.env import Mixture, SerialVectorEnv, VectorEnv
 
 from .hands import TEAM, play, step
 
@@ -112,13 +112,14 @@ OPPONENTS: dict[str, Callable[[], Any]] = {
     "heuristics": lambda: "heuristics",
     "policy": lambda: by_features,
     "rows": FirstLegal,
+    "mixture": lambda: Mixture({"self": 2, "past": 2, "max": 1, "heuristics": 1}, agents=["past"]),
 }
 
 
 @pytest.mark.parametrize("opponent", OPPONENTS)
 def test_it_holds_for_every_opponent(settings: BridgeConfig, opponent: str) -> None:
     make = OPPONENTS[opponent]
-    agents = range(4 if opponent == "self" else 2)
+    agents = range(4 if opponent in ("self", "mixture") else 2)
     rows = 60
     with SerialVectorEnv(FORMAT, 2, seed=SEED, opponent=make(), bridge=settings) as env:
         serial = step(env, rows, agents)

@@ -206,6 +206,22 @@ def test_rewards_name_the_groups_that_they_are_counted_from(part: str, groups: s
     assert np.array_equal(rewards.parts(before, after, *arguments), expected)
 
 
+def test_a_part_that_was_asked_for_is_counted_while_it_has_no_weight() -> None:
+    rewards = Rewards(RewardConfig(), "singles", 9, ("hp", "loss"))
+    assert rewards.names == ("win", "loss", "hp")
+    assert set(rewards.groups) == {"decision", "own_team", "opponent_team"}
+    before, after = quiet(), quiet()
+    settle(after, "own_team", 0, hp=204)
+    parts = rewards.parts(before, after, np.array([Outcome.LOSS]), np.array([6]))
+    assert parts.tolist() == [[0, 1, pytest.approx(-0.2)]]
+    assert rewards.weighted(parts).tolist() == [[0, -1, 0]]
+    rewards.update(RewardConfig(hp=10, loss=0))
+    assert rewards.weighted(parts).tolist() == [[0, 0, pytest.approx(-2)]]
+    with pytest.raises(ConfigError, match="turn, switch cannot have a weight"):
+        rewards.update(RewardConfig(turn=0.1, switch=0.1))
+    assert rewards.weighted(parts).tolist() == [[0, 0, pytest.approx(-2)]]
+
+
 # Settings
 
 

@@ -24,25 +24,14 @@ from poke_env.player import RandomPlayer
 from bridge import BattleRoom, BridgeConfig, ControllerRegistry
 from bridge.errors import BattleRejected, ConfigError, PoolExhausted
 from maple.env import IllegalAction, VectorEnv
-from maple.env.battle import Battle
+from maple.env.battle import Battle, Rival
 from maple.env.loop import OwnLoop
 from tests.conftest import LOOPS, controllers
 
-from .hands import TEAM, choose, step
+from .hands import TEAM, VGC_TEAM, choose, step
 
 QUICK = "gen1randombattle"
 SINGLES = [f"gen{generation}randombattle" for generation in range(1, 10)]
-VGC_TEAM = "]".join(
-    f"{name}||{item}|{ability}|{moves}|Hardy|252,,4,,,252|||||"
-    for name, item, ability, moves in (
-        ("Incineroar", "sitrusberry", "intimidate", "fakeout,flareblitz,partingshot,knockoff"),
-        ("Amoonguss", "rockyhelmet", "regenerator", "spore,ragepowder,pollenpuff,protect"),
-        ("Flutter Mane", "boosterenergy", "protosynthesis", "moonblast,shadowball,protect,icywind"),
-        ("Urshifu", "focussash", "unseenfist", "wickedblow,closecombat,suckerpunch,detect"),
-        ("Rillaboom", "assaultvest", "grassysurge", "grassyglide,fakeout,woodhammer,uturn"),
-        ("Tornadus", "covertcloak", "prankster", "tailwind,bleakwindstorm,protect,taunt"),
-    )
-)
 
 
 def make(settings: BridgeConfig, format: str = QUICK, num_envs: int = 2, **named: Any) -> VectorEnv:
@@ -417,6 +406,8 @@ def test_settings_that_make_no_sense_are_refused_and_leave_no_process(
         ({"observation": ["weather"]}, "there are actives"),
         ({"opponent": "nobody"}, "unknown opponent 'nobody'"),
         ({"reward": {"wim": 1.0}}, "did you mean 'win'"),
+        ({"reward_parts": ["faint"]}, "did you mean 'fainted'"),
+        ({"reward_parts": "hp"}, "several names"),
         ({"observation": ["own_tea"]}, "did you mean 'own_team'"),
         ({"step_timeout": 0}, "step_timeout"),
         ({"format": "gen9ou"}, "wants teams"),
@@ -449,6 +440,26 @@ def test_rewards_and_observations_are_those_that_were_asked_for(settings: Bridge
         assert total <= -2 * 6, "in so many steps whole teams faint"
 
 
+def test_weights_of_rewards_change_from_one_step_to_the_next(settings: BridgeConfig) -> None:
+    with make(settings, reward={"win": 0, "loss": 0}, reward_parts=["turn", "hp"]) as env:
+        observation, _ = env.reset()
+        lost = np.zeros(2)
+        for steps in range(40):
+            if steps == 20:
+                assert lost.any()
+                env.update_reward({"win": 0, "loss": 0, "turn": 0.5, "hp": 2})
+            observation, reward, _, _, info = env.step(choose(observation))
+            counts, parts = info["reward_counts"], info["reward_parts"]
+            assert (counts["turn"] == 1).all()
+            lost += np.abs(counts["hp"])
+            weights = {"turn": 0.5, "hp": 2.0} if steps >= 20 else {"turn": 0.0, "hp": 0.0}
+            for name, weight in weights.items():
+                assert parts[name] == pytest.approx(weight * counts[name])
+            assert reward == pytest.approx(parts["turn"] + parts["hp"])
+        with pytest.raises(ConfigError, match="fainted cannot have a weight"):
+            env.update_reward({"fainted": -1})
+
+
 # Life
 
 
@@ -465,7 +476,10 @@ def test_it_says_what_it_does(settings: BridgeConfig) -> None:
 
 
 def test_a_battle_can_be_shown_before_it_has_a_room() -> None:
-    assert repr(Battle(cast(Any, None), 3, 14)) == "<Battle 14 of environment 3: not open yet>"
+    assert (
+        repr(Battle(cast(Any, None), 3, 14, Rival("self", None)))
+        == "<Battle 14 of environment 3: not open yet>"
+    )
 
 
 def test_it_cannot_be_pickled_and_says_what_to_do(settings: BridgeConfig) -> None:
