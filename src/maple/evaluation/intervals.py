@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-__all__ = ["wilson"]
+__all__ = ["NORMAL_95", "wilson"]
 
-_NORMAL_95: Final = 1.959963984540054
+NORMAL_95: Final = 1.959963984540054
 """Within so many standard deviations of its mean, a normal variable is in 95 % of all cases."""
 
 
@@ -23,7 +23,7 @@ def wilson(wins: float, battles: int) -> tuple[float, float]:
     if battles == 0:
         return 0.0, 1.0
     share = wins / battles
-    squared = _NORMAL_95**2 / battles
+    squared = NORMAL_95**2 / battles
     middle = share + squared / 2
     reach = math.sqrt(squared * (share * (1 - share) + squared / 4))
     # The ends are exact where rounding would not be: nobody wins less than none, or more than all.
