@@ -38,9 +38,7 @@ _PAGE: Final = """\
 <div class="battle"></div><div class="battle-log"></div>
 <div class="replay-controls"></div><div class="replay-controls-2"></div>
 <h1 style="font-weight: normal; text-align: center">{heading}</h1>
-<script type="text/plain" class="battle-log-data">
-{log}
-</script>
+<script type="text/plain" class="battle-log-data">{log}</script>
 </div>
 <p style="text-align: center">The battle is in this page; what shows it is loaded from
 play.pokemonshowdown.com, and needs the network.</p>
@@ -110,7 +108,7 @@ class _Gallery:
         self.lines: list[str] = []
         self._shown: tuple[list[str], list[str]] = ([], [])
         for side, shown in zip((room.p1, room.p2), self._shown, strict=True):
-            side.listen(_reader(shown))
+            side.listen(_Reader(shown))
         self.look()
 
     def look(self) -> None:
@@ -120,11 +118,7 @@ class _Gallery:
             shown.clear()
 
 
-def _reader(shown: list[str]) -> _Read:
-    return _Read(shown)
-
-
-class _Read:
+class _Reader:
     """Keeps the lines of a side."""
 
     def __init__(self, shown: list[str]) -> None:
@@ -140,12 +134,13 @@ def _public(first: Sequence[str], second: Sequence[str]) -> list[str]:
     Whose Pokémon it is reads its HP exactly, and the other side what everybody does. A line that
     only one side was shown is meant for nobody else.
     """
-    marked = [[_HP.sub("#", line) for line in lines] for lines in (first, second)]
-    matcher = difflib.SequenceMatcher(None, *marked, autojunk=False)
-    seen = []
-    for one, two, length in matcher.get_matching_blocks():
-        for offset in range(length):
-            seen.append(_seen(first[one + offset], second[two + offset]))
+    marked, other = ([_HP.sub("#", line) for line in lines] for lines in (first, second))
+    shared = difflib.SequenceMatcher(None, marked, other, autojunk=False).get_matching_blocks()
+    seen = (
+        _seen(first[one + offset], second[two + offset])
+        for one, two, length in shared
+        for offset in range(length)
+    )
     return [line for line in seen if not _is_private(line)]
 
 
