@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import yaml
 from jsonargparse import ArgumentError, ArgumentParser
@@ -42,24 +42,43 @@ def load_settings(path: str | Path, build: Callable[[Mapping[Any, Any]], Setting
 def build_settings(
     kind: type[Settings], data: Mapping[Any, Any], *, optional: Collection[str] = ()
 ) -> Settings:
-    """A dataclass of settings from plain data; only those that are optional may be null."""
+    """A dataclass of settings from plain data; only those that are optional may be null.
+
+    A setting that is a dataclass itself is given as a mapping, and errors in it begin with its name.
+    """
     known = [f.name for f in fields(kind)]  # type: ignore[arg-type]  # any dataclass
     for key in data:
         if key not in known:
             raise ConfigError(f"unknown setting {key!r}; {suggest(key, known)}")
         if data[key] is None and key not in optional:
             raise ConfigError(f"{key} has no value")
+    hints = get_type_hints(kind)
+    parts = {key: hints[key] for key in known if is_dataclass(hints[key])}
+    built = {key: _build_part(key, parts[key], data[key]) for key in data if key in parts}
     parser = ArgumentParser(exit_on_error=False)
-    parser.add_class_arguments(kind, "settings")
+    parser.add_class_arguments(kind, "settings", skip=set(parts))
     plain = {
         k: str(v) if isinstance(v, Path) else list(v) if isinstance(v, tuple) else v
         for k, v in data.items()
+        if k not in parts
     }
     try:
         checked = parser.parse_object({"settings": plain})
-        return kind(**vars(checked.settings))
+        return kind(**vars(checked.settings), **built)
     except ArgumentError as error:
         raise ConfigError(_shorten(str(error))) from error
+
+
+def _build_part(name: str, kind: type[Any], data: object) -> object:
+    if isinstance(data, kind):
+        return data
+    if not isinstance(data, Mapping):
+        raise ConfigError(f"{name} is {data!r}, but must be a mapping of settings to values")
+    may_be_null = [key for key, hint in get_type_hints(kind).items() if type(None) in get_args(hint)]
+    try:
+        return build_settings(kind, data, optional=may_be_null)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error.message}") from error
 
 
 def suggest(name: object, known: Collection[str]) -> str:

@@ -1,0 +1,97 @@
+"""Writes the figures of a run as CSV and for TensorBoard. A disk that is full does not end a run."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from .run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard.writer import SummaryWriter
+
+__all__ = ["Metrics"]
+
+log = structlog.get_logger("maple.train")
+
+
+class Metrics:
+    """One row, or one point of each curve, for every update."""
+
+    def __init__(self, folder: RunFolder, *, tensorboard: bool, update: int) -> None:
+        self._csv = _Table(folder.metrics, update)
+        self._board = _open_board(folder.tensorboard, update) if tensorboard else None
+        self._is_full = False
+
+    def write(self, update: int, scalars: Mapping[str, float]) -> None:
+        try:
+            self._csv.write(update, scalars)
+            if self._board is not None:
+                for name, value in scalars.items():
+                    self._board.add_scalar(name, value, update)  # type: ignore[no-untyped-call]
+        except OSError as error:
+            if not self._is_full:
+                log.warning("figures cannot be written; training goes on", cause=error.strerror)
+            self._is_full = True
+        else:
+            self._is_full = False
+
+    def close(self) -> None:
+        try:
+            if self._board is not None:
+                self._board.close()  # type: ignore[no-untyped-call]
+        except OSError as error:
+            log.warning("the last figures cannot be written", cause=error.strerror)
+
+
+class _Table:
+    """A CSV file. Its columns are those of all rows; one that is new has the file written anew."""
+
+    def __init__(self, file: Path, update: int) -> None:
+        self._file = file
+        self._names: list[str] = []
+        if file.exists():
+            self._cut(update)
+
+    def write(self, update: int, scalars: Mapping[str, float]) -> None:
+        row = {"update": update, **scalars}
+        new = [name for name in row if name not in self._names]
+        if new:
+            rows = self._read()
+            self._names += new
+            self._write_all(rows)
+        with self._file.open("a", encoding="utf-8", newline="") as out:
+            csv.DictWriter(out, self._names).writerow(row)
+
+    def _cut(self, update: int) -> None:
+        """Forgets rows of updates that a run which goes on from an earlier one does again."""
+        rows = [row for row in self._read() if int(row["update"]) <= update]
+        self._names = list(rows[0]) if rows else []
+        self._write_all(rows)
+
+    def _read(self) -> list[dict[str, Any]]:
+        if not self._file.exists():
+            return []
+        with self._file.open(encoding="utf-8", newline="") as text:
+            # A row that was being written when the run was killed is not whole.
+            return [row for row in csv.DictReader(text) if None not in row.values()]
+
+    def _write_all(self, rows: list[dict[str, Any]]) -> None:
+        temporary = self._file.with_suffix(".part")
+        with temporary.open("w", encoding="utf-8", newline="") as out:
+            table = csv.DictWriter(out, self._names)
+            if self._names:
+                table.writeheader()
+            table.writerows(rows)
+        temporary.replace(self._file)
+
+
+def _open_board(folder: Path, update: int) -> SummaryWriter:
+    from torch.utils.tensorboard.writer import SummaryWriter
+
+    # Points of later updates, which are done again, are not shown twice.
+    return SummaryWriter(str(folder), purge_step=update + 1)  # type: ignore[no-untyped-call]

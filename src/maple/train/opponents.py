@@ -1,0 +1,174 @@
+"""Who is to be met next: the stages of a run, and the league of past selves. Plays nothing."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from bridge.errors import ConfigError
+from maple.agents import find_checkpoint
+from maple.env.mixture import NAMED, SELF
+
+from .config import OpponentsConfig
+from .mixes import read_mix
+from .orders import Ended
+
+__all__ = ["LEAGUE", "League", "Member", "Opponents"]
+
+LEAGUE: Final = "league"
+_KNOWN: Final = {SELF, LEAGUE, *NAMED}
+# What a member counts at least that the agent always wins against: nobody is forgotten.
+_LEAST: Final = 0.05
+# What a member counts in that was met so often: until then it is as if half were lost.
+_PRIOR: Final = 4.0
+# The weight of each member relative to the one after it, with those that are recent met most.
+_RECENCY: Final = 0.8
+
+
+@dataclass(slots=True)
+class Member:
+    """A past self: its name, its checkpoint, and how battles against it went."""
+
+    name: str
+    file: str
+    battles: float = 0.0
+    losses: float = 0.0
+
+    @property
+    def loss_rate(self) -> float:
+        """A guess that begins at a half."""
+        return (self.losses + _PRIOR / 2) / (self.battles + _PRIOR)
+
+
+class League:
+    """Past selves, oldest first."""
+
+    def __init__(self, config: OpponentsConfig) -> None:
+        self._config = config
+        self.members: list[Member] = []
+
+    def add(self, name: str, file: Path) -> Member | None:
+        """Takes in a past self; returns the one that has to go for it."""
+        self.members.append(Member(name, str(file)))
+        if len(self.members) <= self._config.league_size:
+            return None
+        # The very first stays: whoever forgets how to win against it is noticed.
+        return self.members.pop(1 if len(self.members) > 2 else 0)
+
+    def hear(self, ended: Iterable[Ended]) -> None:
+        by_name = {member.name: member for member in self.members}
+        for one in ended:
+            member = by_name.get(one.opponent)
+            if member is not None and one.score is not None:
+                member.battles += 1
+                member.losses += 1 - one.score
+
+    def weights(self) -> dict[str, float]:
+        """How often each is met, relative to the others."""
+        members = self.members
+        match self._config.league_choice:
+            case "uniform":
+                found = [1.0] * len(members)
+            case "recent":
+                found = [_RECENCY ** (len(members) - 1 - n) for n in range(len(members))]
+            case "losses":
+                found = [max(_LEAST, member.loss_rate) for member in members]
+        total = sum(found)
+        return {m.name: weight / total for m, weight in zip(members, found, strict=True)}
+
+    def state(self) -> list[list[Any]]:
+        return [[m.name, m.file, m.battles, m.losses] for m in self.members]
+
+    def restore(self, state: Sequence[Sequence[Any]]) -> None:
+        self.members = [Member(*fields) for fields in state]
+
+
+class Opponents:
+    """The mix that is in force. Goes to the next stage when the agent wins often enough."""
+
+    def __init__(self, config: OpponentsConfig) -> None:
+        self._config = config
+        self.league = League(config)
+        self.stage = 0
+        self._latest: deque[float] = deque()
+        self.files = {
+            name: str(_checkpoint(name))
+            for mix in config.mixes
+            for name in read_mix(mix)
+            if name not in _KNOWN
+        }
+        """The checkpoint of each name in a mix that is a path."""
+
+    @property
+    def text(self) -> str:
+        """The mix as it was written."""
+        return self._config.mixes[self.stage]
+
+    @property
+    def has_league(self) -> bool:
+        """Whether past selves are met now or later."""
+        return any(LEAGUE in read_mix(mix) for mix in self._config.mixes[self.stage :])
+
+    @property
+    def measured(self) -> list[str]:
+        """Those in the mix whose strength does not change, so that wins against them say much."""
+        return [name for name in read_mix(self.text) if name not in (SELF, LEAGUE)]
+
+    def mix(self) -> dict[str, float]:
+        """How often each is met. While the league is empty the agent itself stands in for it."""
+        mix = read_mix(self.text)
+        share = mix.pop(LEAGUE, 0.0)
+        if share and not self.league.members:
+            mix[SELF] = mix.get(SELF, 0.0) + share
+        elif share:
+            for name, weight in self.league.weights().items():
+                mix[name] = share * weight
+        return mix
+
+    def past(self) -> dict[str, str]:
+        """The checkpoints of those in the mix that are some."""
+        members = {member.name: member.file for member in self.league.members}
+        files = self.files | members
+        return {name: files[name] for name in self.mix() if name in files}
+
+    def hear(self, ended: Sequence[Ended]) -> bool:
+        """Takes note of how battles ended; whether another stage begins."""
+        self.league.hear(ended)
+        stages = self._config.stages
+        if self.stage >= len(stages):
+            return False
+        stage = stages[self.stage]
+        self._latest.extend(
+            one.score for one in ended if one.score is not None and one.opponent != SELF
+        )
+        while len(self._latest) > stage.battles:
+            self._latest.popleft()
+        if len(self._latest) < stage.battles:
+            return False
+        if sum(self._latest) < stage.win_rate * stage.battles:
+            return False
+        self.stage += 1
+        self._latest.clear()
+        return True
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "stage": self.stage,
+            "latest": list(self._latest),
+            "league": self.league.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.stage = state["stage"]
+        self._latest = deque(state["latest"])
+        self.league.restore(state["league"])
+
+
+def _checkpoint(name: str) -> Path:
+    if not Path(name).exists():
+        known = ", ".join(sorted(_KNOWN))
+        raise ConfigError(f"unknown opponent {name!r}: there are {known}, and paths of checkpoints")
+    return find_checkpoint(Path(name)).absolute()

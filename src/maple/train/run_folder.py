@@ -1,0 +1,152 @@
+"""The folder of a run: what is where in it, and that one process at a time writes there."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from filelock import FileLock, Timeout
+
+from bridge.errors import ConfigError
+from bridge.machine import cpu_count, cpu_model, package_version
+from maple.env.spec import ObservationSpec
+
+from .config import TrainConfig, plain, read_train_config
+from .errors import RunNotFound, RunUnusable
+
+__all__ = ["RunFolder"]
+
+_CONFIG: Final = "config.yml"
+_VERSIONS: Final = "versions.json"
+_LATEST: Final = "latest.txt"
+_BEST: Final = "best.pt"
+_UPDATE = re.compile(r"update-(\d+)\.pt")
+_PACKAGES = ("maple", "torch", "numpy", "gymnasium", "poke-env")
+
+
+class RunFolder:
+    """Names of files, and the settings that a run was begun with."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.checkpoints = path / "checkpoints"
+        self.league = path / "league"
+        self.replays = path / "replays"
+        self.profile = path / "profile"
+        self.tensorboard = path / "tensorboard"
+        self.log = path / "log.txt"
+        self.metrics = path / "metrics.csv"
+
+    def __repr__(self) -> str:
+        return f"<RunFolder {self.path}>"
+
+    @classmethod
+    def create(cls, config: TrainConfig) -> RunFolder:
+        """A new folder with the settings in it; one that is there already is an error."""
+        name = config.name or time.strftime("%Y-%m-%d-%H%M%S")
+        folder = cls(config.folder / name)
+        if (folder.path / _CONFIG).exists():
+            raise RunUnusable(
+                f"there is a run in {folder.path} already: --resume {folder.path} goes on with it, "
+                "and another --name begins a new one"
+            )
+        try:
+            folder.checkpoints.mkdir(parents=True, exist_ok=True)
+            text = yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True)
+            write_whole(folder.path / _CONFIG, text)
+            write_whole(folder.path / _VERSIONS, json.dumps(versions(), indent=2) + "\n")
+        except OSError as error:
+            raise RunUnusable(f"cannot write to {folder.path}: {error.strerror}") from error
+        return folder
+
+    @classmethod
+    def find(cls, path: Path) -> RunFolder:
+        """The folder of a run that was begun."""
+        if not (path / _CONFIG).is_file():
+            raise RunNotFound(f"there is no run in {path}: it has no {_CONFIG}")
+        return cls(path)
+
+    def read_config(self, overrides: Mapping[str, Any]) -> TrainConfig:
+        """The settings it was begun with, and others instead of those that are named."""
+        file = self.path / _CONFIG
+        try:
+            data = yaml.safe_load(file.read_bytes())
+        except (OSError, yaml.YAMLError) as error:
+            raise RunUnusable(f"cannot read {file}: {error}") from error
+        if not isinstance(data, dict):
+            raise RunUnusable(f"{file} is not a mapping of settings to values")
+        try:
+            return read_train_config(data, overrides)
+        except ConfigError as error:
+            raise ConfigError(f"{file}: {error.message}") from error
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Keeps others out as long as this process writes."""
+        lock = FileLock(self.path / ".lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise RunUnusable(f"another process is training in {self.path}") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    # Checkpoints
+
+    def checkpoint(self, update: int) -> Path:
+        return self.checkpoints / f"update-{update:06d}.pt"
+
+    @property
+    def best(self) -> Path:
+        return self.checkpoints / _BEST
+
+    @property
+    def latest(self) -> Path:
+        """The checkpoint that the run goes on from."""
+        written = self.written()
+        if not written:
+            raise RunNotFound(f"there is no checkpoint in {self.checkpoints} to go on from")
+        return written[-1]
+
+    def written(self) -> list[Path]:
+        """The checkpoints that are there, oldest first."""
+        found = (self.checkpoints.glob("update-*.pt") if self.checkpoints.is_dir() else ())
+        named = [(int(m[1]), file) for file in found if (m := _UPDATE.fullmatch(file.name))]
+        return [file for _, file in sorted(named)]
+
+    def forget_all_but(self, keep: int) -> None:
+        """Removes the oldest."""
+        for file in self.written()[:-keep]:
+            file.unlink(missing_ok=True)
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Writes a file that is there as a whole, or as it was before."""
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(file)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def versions() -> dict[str, Any]:
+    """What the run depends on besides its settings."""
+    spec = ObservationSpec.load()
+    return {
+        "python": platform.python_version(),
+        "packages": {name: package_version(name) for name in _PACKAGES},
+        "observation": {"hash": spec.hash, "version": spec.version},
+        "machine": {"system": platform.system(), "cpu": cpu_model(), "cores": cpu_count()},
+    }

@@ -1,0 +1,89 @@
+"""How battles ended, opponent by opponent, and the latest of them by themselves."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from maple.evaluation.intervals import wilson
+
+from .orders import Ended
+
+__all__ = ["Score", "Tally"]
+
+
+@dataclass(slots=True)
+class Score:
+    """Battles against one opponent: all, and the scores of the latest."""
+
+    window: int
+    battles: int = 0
+    points: float = 0.0
+    """A win is one, a tie a half."""
+    latest: deque[float] = field(default_factory=deque)
+
+    def add(self, score: float) -> None:
+        self.battles += 1
+        self.points += score
+        self.latest.append(score)
+        while len(self.latest) > self.window:
+            self.latest.popleft()
+
+    @property
+    def rate(self) -> float:
+        """Of the latest battles."""
+        return sum(self.latest) / len(self.latest)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """What the rate may really be, at 95 %."""
+        return wilson(sum(self.latest), len(self.latest))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there were enough battles for a rate that means something."""
+        return len(self.latest) >= self.window
+
+
+class Tally:
+    """The scores against all opponents. Battles against oneself are won as often as lost."""
+
+    def __init__(self, window: int) -> None:
+        self._window = window
+        self.scores: dict[str, Score] = {}
+        self.battles = 0
+        self.cut_short = 0
+        self.turns = 0
+
+    def add(self, ended: Iterable[Ended]) -> None:
+        for one in ended:
+            if one.score is None:
+                self.cut_short += 1
+                continue
+            self.battles += 1
+            self.turns += one.turns
+            score = self.scores.setdefault(one.opponent, Score(self._window))
+            score.add(one.score)
+
+    def rated(self, names: Iterable[str]) -> dict[str, Score]:
+        """Those of the names that were met."""
+        return {name: self.scores[name] for name in names if name in self.scores}
+
+    def state(self) -> dict[str, Any]:
+        """Plain data, for a checkpoint."""
+        return {
+            "counts": [self.battles, self.cut_short, self.turns],
+            "scores": {
+                name: [score.battles, score.points, list(score.latest)]
+                for name, score in self.scores.items()
+            },
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.battles, self.cut_short, self.turns = state["counts"]
+        self.scores = {
+            name: Score(self._window, battles, points, deque(latest))
+            for name, (battles, points, latest) in state["scores"].items()
+        }
