@@ -1,0 +1,1 @@
+"""How strong agents are: matches against others, ratings, tables, pictures and replays."""
