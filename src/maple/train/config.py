@@ -324,9 +324,13 @@ def read_train_config(
 ) -> TrainConfig:
     """The settings in plain data; those in `overrides` count more."""
     merged = merge(_in_folder(data, folder), overrides or {})
-    optional = ("teams", "observation", "episodes", "decisions", "minutes", "workers", "pool")
-    optional += ("threads", "bridge", "name", "profile_name")
-    return build_settings(TrainConfig, merged, optional=optional)
+    return build_settings(TrainConfig, merged, optional=_MAY_BE_NULL)
+
+
+_MAY_BE_NULL = (
+    *("teams", "observation", "episodes", "decisions", "minutes", "workers", "pool"),
+    *("threads", "bridge", "name", "profile_name"),
+)
 
 
 def merge(below: Mapping[Any, Any], above: Mapping[Any, Any]) -> dict[Any, Any]:

@@ -200,17 +200,17 @@ class Learner:
             targets.append(found[1])
         starts = np.cumsum([0, *map(len, rollouts)])
         tables = [rollout.sequences(self._length) for rollout in rollouts]
+        columns = {
+            name: np.concatenate([getattr(one, name)[: len(one)] for one in rollouts])
+            for name in ("raw", "actions", "chances", "values", "memory")
+        }
+        shifted = [np.where(t < 0, t, t + at) for t, at in zip(tables, starts, strict=False)]
         return Batch(
-            *(
-                np.concatenate([getattr(one, name)[: len(one)] for one in rollouts])
-                for name in ("raw", "actions", "chances", "values", "memory")
-            ),
-            np.concatenate(advantages),
-            np.concatenate(targets),
-            np.concatenate(
-                [np.where(t < 0, t, t + at) for t, at in zip(tables, starts, strict=False)]
-            ),
-            float(np.concatenate(trusted).mean()) if trusted else 1.0,
+            **columns,
+            advantages=np.concatenate(advantages),
+            targets=np.concatenate(targets),
+            sequences=np.concatenate(shifted),
+            trusted=float(np.concatenate(trusted).mean()) if trusted else 1.0,
         )
 
     @torch.no_grad()
@@ -258,8 +258,8 @@ class Learner:
             allowed = self._observations.actions.second_mask(masks.view(np.int8), taken[:, 0])
             second = self._tensor(allowed.astype(np.bool_))
         return Rows(
-            self._tensor(seen["features"]).unflatten(0, numbers.shape),
-            self._tensor(seen["ids"]).unflatten(0, numbers.shape),
+            self._tensor(seen["features"]).reshape(*numbers.shape, -1),
+            self._tensor(seen["ids"]).reshape(*numbers.shape, -1),
             self._tensor(memory[numbers[0]]),
             self._tensor(masks),
             self._tensor(taken if taken.shape[1] > 1 else taken[:, 0]),

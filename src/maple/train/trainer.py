@@ -278,13 +278,14 @@ class Trainer:
         try:
             with profile("save_checkpoint"):
                 save_checkpoint(file, self._checkpoint(self._training()))
+                self.folder.point_to(file)
                 if is_best:
                     save_checkpoint(self.folder.best, self._checkpoint())
-        except CheckpointNotWritten as error:
+        except (CheckpointNotWritten, OSError) as error:
             self._best = before
             log.error(
                 "a checkpoint was not written; training goes on, and tries again with the next",
-                cause=error.message,
+                cause=str(error),
             )
             return
         self._saved = self.counters.updates
@@ -321,7 +322,6 @@ class Trainer:
         }
         return Checkpoint.of(
             self.network,
-            self.config.network,
             self.stage.observations,
             format=self.stage.format,
             facts=facts,
