@@ -266,8 +266,11 @@ class WorkerCrew:
                 return
 
     def _for(self, worker: _Worker, order: Order) -> Order:
-        """Battles that begin anew do so with a seed of each worker."""
-        if order.begin is None:
+        """Battles that begin anew do so with a seed of each worker.
+
+        That of the first is the one in the order, so that it plays what one process alone would.
+        """
+        if order.begin is None or not worker.number:
             return order
         return replace(order, begin=derive_seed(order.begin, f"worker {worker.number}"))
 
