@@ -136,7 +136,7 @@ class OpponentsConfig:
     """
 
     mix: str = "self"
-    stages: list[StageConfig] = field(default_factory=list)
+    stages: list[Any] = field(default_factory=list)
     league_every: int = 50
     league_size: int = 20
     league_choice: Literal["uniform", "recent", "losses"] = "losses"
@@ -144,11 +144,22 @@ class OpponentsConfig:
     def __post_init__(self) -> None:
         read_mix(self.mix)
         _at_least_one(self, "league_every", "league_size")
+        stages = [_stage(number, one) for number, one in enumerate(self.stages, start=1)]
+        object.__setattr__(self, "stages", stages)
 
     @property
     def mixes(self) -> list[str]:
         """All that can be in force."""
         return [*(stage.mix for stage in self.stages), self.mix]
+
+
+def _stage(number: int, given: StageConfig | Mapping[str, Any]) -> StageConfig:
+    if isinstance(given, StageConfig):
+        return given
+    try:
+        return build_settings(StageConfig, given)
+    except ConfigError as error:
+        raise ConfigError(f"stage {number}: {error.message}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -268,22 +268,18 @@ def test_a_part_that_was_asked_for_is_counted_while_it_has_no_weight() -> None:
 # Settings
 
 
-def test_the_file_lists_every_part_in_order_and_holds_the_defaults() -> None:
+def test_the_file_lists_every_part_in_order_and_shapes_by_little() -> None:
     assert list(yaml.safe_load(FILE.read_bytes())) == NAMES
-    assert load_reward_config(FILE) == RewardConfig()
+    config = load_reward_config(FILE)
+    ends = {"win", "loss", "tie"}
+    assert all(getattr(config, name) == getattr(RewardConfig(), name) for name in ends)
+    assert all(abs(getattr(config, name)) <= 0.1 for name in NAMES if name not in ends)
+    assert (config.knock_out, config.status) == (0.1, 0.02)
 
 
 def test_every_part_is_explained() -> None:
     explained = docstring_parser.parse(RewardConfig.__doc__ or "").params
     assert [part.arg_name for part in explained] == NAMES
-
-
-def test_the_weights_that_the_file_suggests_are_weights(tmp_path: Path) -> None:
-    [suggested] = re.findall(r"\{.*\}", FILE.read_text(encoding="utf-8"))
-    path = tmp_path / "reward.yml"
-    path.write_text(suggested, encoding="utf-8")
-    config = load_reward_config(path)
-    assert (config.win, config.knock_out, config.status) == (1, 0.1, 0.02)
 
 
 @pytest.mark.parametrize(
