@@ -329,9 +329,9 @@ class Learner:
             length = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.gradient_limit)
             if not bool(torch.isfinite(loss) & torch.isfinite(length)):
                 raise LossNotFinite(
-                    f"the loss is {float(loss.detach()):g} and its gradient {float(length):g} long, so "
-                    "there is nothing to learn from: lower the learning rate or its limit of the "
-                    "gradient, or look into the batch",
+                    f"the loss is {float(loss.detach()):g} and its gradient {float(length):g} "
+                    "long, so there is nothing to learn from: lower the learning rate or the limit "
+                    "of the gradient, or look into the batch",
                     batch=batch._asdict() | {"minibatch": rows.numbers},
                 )
             self.optimizer.step()

@@ -22,8 +22,8 @@ SILENT = 30
 class Practice:
     """Agents are shown a cue in their first decision, and rewarded for their last, if it fits.
 
-    The cue stands where the turn does. Three moves are legal in each decision: the two that may fit,
-    and one that is drawn.
+    The cue stands where the turn does. Three moves are legal in each decision: the two that may
+    fit, and one that is drawn.
     """
 
     def __init__(self, agents: int, length: int, seed: int = 0) -> None:

@@ -95,8 +95,10 @@ def test_paths_in_a_file_are_seen_from_where_it_is(tmp_path: Path) -> None:
 
 def test_every_setting_can_be_given_on_a_command_line() -> None:
     given = read_overrides(
-        ["--episodes", "500", "--learning.rate", "1e-3", "--ppo.target-kl=null", "--profile"]
-        + ["--opponents.mix", "random:0.3,self:0.7", "--profile-name", "first"]
+        [
+            *("--episodes", "500", "--learning.rate", "1e-3", "--ppo.target-kl=null", "--profile"),
+            *("--opponents.mix", "random:0.3,self:0.7", "--profile-name", "first"),
+        ]
     )
     assert given == {
         "episodes": 500,

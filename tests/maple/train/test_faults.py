@@ -1,0 +1,248 @@
+"""What happens to a run when processes are killed, a disk is full, or a loss is no number."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+import yaml
+
+from maple.agents import load_checkpoint
+from maple.train.config import TrainConfig, plain
+from maple.train.crew import WorkerCrew
+from maple.train.errors import LossNotFinite, RunUnusable, WorkerFailed
+from maple.train.interruption import Interruption
+from maple.train.layout import lay_out
+from maple.train.run_folder import RunFolder
+from maple.train.stage import set_stage
+from maple.train.status import Status
+from maple.train.trainer import Trainer
+from tests.conftest import is_controller
+
+Small = Callable[..., TrainConfig]
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@contextmanager
+def training(
+    config: TrainConfig, show: Callable[[Status], None] = lambda status: None
+) -> Iterator[Trainer]:
+    trainer = Trainer(
+        config, set_stage(config), lay_out(config), RunFolder.create(config), show=show
+    )
+    try:
+        yield trainer
+    finally:
+        trainer.close()
+
+
+# Processes that are killed
+
+
+def test_a_worker_that_is_killed_is_replaced_and_its_battles_count_once(small: Small) -> None:
+    seen: list[Status] = []
+    killed: list[int] = []
+
+    def show(status: Status) -> None:
+        seen.append(status)
+        if len(seen) in (2, 4):
+            crew = trainer._crew
+            assert isinstance(crew, WorkerCrew)
+            os.kill(crew.pids[0], signal.SIGKILL)
+            killed.append(crew.pids[0])
+
+    with training(small(workers=2, decisions=2560, parallel=6), show) as trainer:
+        trainer.run(Interruption())
+    assert len(killed) == 2
+    assert seen[-1].workers_lost == 2
+    # What was told is what was delivered, no more.
+    assert trainer.counters.decisions >= 2560
+    battles = trainer._tally.battles + trainer._tally.cut_short
+    assert battles == trainer.counters.battles
+
+
+def test_a_node_process_that_is_killed_costs_no_battle(small: Small) -> None:
+    seen: list[Status] = []
+
+    def show(status: Status) -> None:
+        seen.append(status)
+        if len(seen) == 2:
+            [node] = [c for c in psutil.Process().children(recursive=True) if is_controller(c)]
+            node.kill()
+
+    with training(small(workers=1, decisions=1536), show) as trainer:
+        trainer.run(Interruption())
+    assert seen[-1].controllers_lost == 1
+    assert seen[-1].cut_short == 0
+    assert seen[-1].workers_lost == 0
+
+
+def test_a_worker_that_never_comes_up_ends_the_run_and_says_why(small: Small) -> None:
+    config = small(workers=1)
+    stage = set_stage(config)
+    broken = type(stage)(
+        **{name: getattr(stage, name) for name in stage.__dataclass_fields__ if name != "bridge"},
+        bridge=stage.bridge.replace(node="/nonexistent/node"),
+    )
+    trainer = Trainer(config, broken, lay_out(config))
+    try:
+        with pytest.raises(WorkerFailed, match=r"nonexistent.*--workers 0"):
+            trainer.run(Interruption())
+    finally:
+        trainer.close()
+
+
+def write(config: TrainConfig, folder: Path) -> Path:
+    file = folder / "train.yml"
+    file.write_text(yaml.safe_dump(plain(config)), encoding="utf-8")
+    return file
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "maple.train", *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for(folder: RunFolder, update: int) -> None:
+    """Until a checkpoint of so many updates is there."""
+    until = time.monotonic() + 100
+    while not any(file.name >= f"update-{update:06d}" for file in folder.written()):
+        assert time.monotonic() < until, "no checkpoint came"
+        time.sleep(0.02)
+
+
+def test_a_run_that_is_killed_leaves_no_process_and_goes_on_to_the_same_end(
+    small: Small, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {"workers": 1, "synchronous": True, "decisions": 2048}
+    folders = {}
+    for name in ("whole", "killed"):
+        config = small(name=name, **settings)
+        folders[name] = RunFolder(config.folder / name)
+        run = start("--config", str(write(config, tmp_path)))
+        if name == "killed":
+            wait_for(folders[name], 2)
+            children = psutil.Process(run.pid).children(recursive=True)
+            run.kill()
+            run.wait(30)
+            gone, alive = psutil.wait_procs(children, timeout=60)
+            assert not alive
+            assert any(map(bool, gone))
+            run = start("--resume", str(folders[name].path))
+        _, told = run.communicate(timeout=150)
+        assert run.returncode == 0, told
+    found = [load_checkpoint(folder.latest) for folder in folders.values()]
+    assert found[0].facts["updates"] == found[1].facts["updates"]
+    for name, part in found[0].weights.items():
+        assert part.equal(found[1].weights[name]), name
+
+
+def test_ctrl_c_saves_says_how_to_go_on_and_leaves_nothing_running(
+    small: Small, tmp_path: Path
+) -> None:
+    config = small(workers=1, decisions=10_000_000, checkpoints={"every": 1000})
+    folder = RunFolder(config.folder / "one")
+    run = start("--config", str(write(config, tmp_path)))
+    until = time.monotonic() + 100
+    while not folder.metrics.exists():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    children = psutil.Process(run.pid).children(recursive=True)
+    # As a terminal does it: to everybody.
+    os.killpg(run.pid, signal.SIGINT)
+    _, told = run.communicate(timeout=100)
+    assert run.returncode == 130, told
+    assert f"--resume {folder.path}" in told
+    assert "Traceback" not in told
+    _, alive = psutil.wait_procs(children, timeout=30)
+    assert not alive
+    saved = load_checkpoint(folder.latest)
+    assert saved.facts["updates"] >= 1
+    assert "updates are in no checkpoint" not in told
+
+
+# Disks and numbers
+
+
+def test_a_full_disk_at_a_checkpoint_does_not_end_a_run(
+    small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file system refuses what is larger than a limit, as a full one would."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    seen: list[Status] = []
+    sizes: list[int] = []
+
+    def show(status: Status) -> None:
+        seen.append(status)
+        files = folder.written()
+        sizes.append(len(files))
+        if len(seen) == 1:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+        if len(seen) == 3:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    config = small(workers=0, decisions=1536, checkpoints={"every": 1, "keep": 20})
+    folder = RunFolder(config.folder / "one")
+    try:
+        with training(config, show) as trainer:
+            trainer.run(Interruption())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    names = [int(re.findall(r"\d+", file.name)[0]) for file in folder.written()]
+    assert 1 not in names
+    assert 2 not in names
+    assert 4 in names
+    assert load_checkpoint(folder.latest).facts["updates"] == trainer.counters.updates
+    assert not list(folder.checkpoints.glob(".*"))
+
+
+def test_a_loss_that_is_no_number_ends_the_run_with_its_batch_saved(small: Small) -> None:
+    with training(small(workers=0)) as trainer:
+        trainer.update()
+        gather = trainer._crew.gather
+
+        def spoil(order: Any) -> Any:  # noqa: ANN401
+            gathered = gather(order)
+            gathered[0].rollout.rewards[gathered[0].rollout.known[0]] = np.nan
+            return gathered
+
+        trainer._crew.gather = spoil  # type: ignore[method-assign]
+        with pytest.raises(LossNotFinite, match="bad-batch-000002.npz"):
+            trainer.update()
+        assert trainer.folder is not None
+        with np.load(trainer.folder.path / "bad-batch-000002.npz") as saved:
+            assert np.isnan(saved["advantages"]).any()
+            assert {"raw", "actions", "weights", "minibatch"} <= set(saved)
+
+
+def test_two_processes_do_not_train_in_one_folder(small: Small) -> None:
+    folder = RunFolder.create(small())
+    with folder.hold(), pytest.raises(RunUnusable, match="another process"):
+        with RunFolder(folder.path).hold():
+            pass
+
+
+def test_a_run_is_not_begun_where_there_is_one(small: Small) -> None:
+    RunFolder.create(small())
+    with pytest.raises(RunUnusable, match="--resume"):
+        RunFolder.create(small())
