@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import torch
 from torch import Tensor
 
 from maple.agents import NetworkConfig, make_network, weight_count
+from maple.agents.blocks.heads import Heads
 from maple.agents.blocks.standing import Focus
 from maple.agents.columns import divide_columns
+from maple.env import Actions
 from tests.maple.agents.batches import (
     GAMES,
     KINDS,
@@ -150,6 +153,7 @@ def test_at_first_all_actions_are_about_as_likely() -> None:
 
 CHANGES: dict[str, Any] = {
     "hidden": (16, 16),
+    "moves": 0,
     "focus": False,
     "memory": 4,
     "entity": 16,
@@ -189,7 +193,7 @@ def test_whoever_stands_on_the_field_is_shown_once_more_in_the_same_columns(game
     slots = observations.actions.slots
     team = divide_columns(observations).opponent
     assert team.places is not None
-    focus = Focus(team, team.places, ["species", "moves"])
+    focus = Focus(team.places, team.features, team.ids)
     # Every value is one of its own, so that they can be told apart.
     features = torch.arange(float(2 * observations.feature_count)).reshape(2, -1) + 10
     ids = torch.arange(2 * observations.id_count).reshape(2, -1).int()
@@ -208,11 +212,9 @@ def test_whoever_stands_on_the_field_is_shown_once_more_in_the_same_columns(game
                 (seen_ids["species"], ids, team.ids["species"]),
                 (seen_ids["moves"], ids, team.ids["moves"]),
             ):
-                width = columns.shape[1]
-                found = shown[row, place * width : (place + 1) * width].tolist()
-                assert found == (
-                    [0] * width if number is None else of[row, columns[number]].tolist()
-                )
+                nothing = [0] * columns.shape[1]
+                expected = nothing if number is None else of[row, columns[number]].tolist()
+                assert shown[row, place].tolist() == expected
 
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
@@ -220,10 +222,68 @@ def test_a_network_of_plain_layers_reads_everything_once_and_the_field_twice(kin
     observations = observations_of("singles")
     columns = divide_columns(observations)
     again = columns.own.features.shape[1] + columns.opponent.features.shape[1]
-    config = NetworkConfig(kind=kind, hidden=(4,))  # type: ignore[arg-type]
-    network = make_network(config, observations, seed=1)
-    first = next(weights for weights in network.parameters() if weights.ndim == 2)
-    assert first.shape == (4, observations.feature_count + again)
+    for focus, more in ((True, again), (False, 0)):
+        config = NetworkConfig(kind=kind, hidden=(4,), focus=focus)  # type: ignore[arg-type]
+        weights = make_network(config, observations, seed=1).state_dict()["trunk.0.weight"]
+        assert weights.shape == (4, observations.feature_count + more)
+
+
+# Moves
+
+
+def move_of(actions: Actions, action: int) -> int | None:
+    """The number of the move that an action uses, from 0 on."""
+    found = re.match(r"move (\d)", actions.describe_one(action))
+    return int(found[1]) - 1 if found else None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("game", GAMES)
+def test_a_move_is_judged_alike_whatever_its_number_and_whoever_has_it(
+    kind: str, game: str
+) -> None:
+    observations = observations_of(game)
+    network = make_network(SMALL[kind], observations, seed=1)
+    heads, actions = network.heads, observations.actions
+    assert isinstance(heads, Heads)
+    assert heads.moves is not None
+    features, ids = exactly(network, *random_batch(observations, 6).seen)
+    columns = divide_columns(observations)
+    assert columns.own_moves is not None
+    order, team = np.array([2, 0, 3, 1]), np.array([3, 0, 1, 5, 4, 2])
+    turned, turned_ids = features.clone(), ids.clone()
+    turned[:, columns.own.features.reshape(-1)] = features[
+        :, columns.own.features[team].reshape(-1)
+    ]
+    for table in columns.own.ids.values():
+        turned_ids[:, table.reshape(-1)] = ids[:, table[team].reshape(-1)]
+    for given, tables in (
+        (turned, [columns.own_moves.features]),
+        (turned_ids, list(columns.own_moves.ids.values())),
+    ):
+        for table in tables:
+            given[:, table.reshape(-1)] = given[:, table[:, order].reshape(-1)]
+    inner = torch.rand(6, heads.policy.in_features, dtype=torch.float64)
+    embeddings = network.entities.embeddings if kind == "attention" else network.inputs.embeddings
+    before, after = (
+        heads.moves(inner, *seen, embeddings) for seen in ((features, ids), (turned, turned_ids))
+    )
+    # Another move has the number, and all else of the action is the same.
+    for action in range(actions.size):
+        move = move_of(actions, action)
+        if move is None:
+            assert not before[..., action].any()
+            continue
+        name = actions.describe_one(action).replace(f"move {move + 1}", f"move {order[move] + 1}")
+        [same] = [a for a in range(actions.size) if actions.describe_one(a) == name]
+        torch.testing.assert_close(after[..., action], before[..., same])
+    assert before[..., actions.first_move :].std(-1).min() > 0
+    logits, _ = heads(inner, features, ids, embeddings)
+    with torch.no_grad():
+        heads.policy.weight.zero_()
+    alone, _ = heads(inner, features, ids, embeddings)
+    torch.testing.assert_close(alone, before if game == "doubles" else before[:, 0])
+    assert not torch.equal(alone, logits)
 
 
 # Attention

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -28,15 +30,19 @@ class Inputs(nn.Module):
             self.register_buffer(f"ids_{kind}", at, persistent=False)
         columns = divide_columns(observations)
         focuses = [
-            Focus(team, team.places, self.embeddings.kinds)
+            Focus(team.places, team.features, self.embeddings.choose(team.ids))
             for team in (columns.own, columns.opponent)
             if config.focus and team.places is not None
         ]
         self.focuses = nn.ModuleList(focuses)
+        id_counts = {kind: kinds.count(kind) for kind in self.embeddings.kinds}
+        for focus in focuses:
+            for kind, shape in focus.id_shapes.items():
+                id_counts[kind] += math.prod(shape)
         self.width = (
             observations.feature_count
-            + self.embeddings.width({kind: kinds.count(kind) for kind in self.embeddings.kinds})
-            + sum(focus.width + self.embeddings.width(focus.id_widths) for focus in focuses)
+            + sum(math.prod(focus.shape) for focus in focuses)
+            + self.embeddings.width(id_counts)
         )
 
     def forward(self, features: Tensor, ids: Tensor) -> Tensor:
@@ -45,8 +51,8 @@ class Inputs(nn.Module):
         ids_of = {kind: [ids.index_select(1, self.get_buffer(f"ids_{kind}"))] for kind in kinds}
         for focus in self.focuses:
             seen, seen_ids = focus(features, ids)
-            parts.append(seen)
+            parts.append(seen.flatten(1))
             for kind, its in seen_ids.items():
-                ids_of[kind].append(its)
-        embedded = self.embeddings([torch.cat(its, 1) for its in ids_of.values()])
+                ids_of[kind].append(its.flatten(1))
+        embedded = self.embeddings({kind: torch.cat(its, 1) for kind, its in ids_of.items()})
         return torch.cat((*parts, *(numbers.flatten(1) for numbers in embedded)), 1)
