@@ -7,14 +7,16 @@ import re
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from torch import Tensor
 
 from maple.agents import NetworkConfig, make_network, weight_count
+from maple.agents.blocks.embeddings import Embeddings
 from maple.agents.blocks.heads import Heads
 from maple.agents.blocks.standing import Focus
-from maple.agents.columns import divide_columns
+from maple.agents.columns import Entities, divide_columns
 from maple.env import Actions
 from tests.maple.agents.batches import (
     GAMES,
@@ -228,6 +230,17 @@ def test_a_network_of_plain_layers_reads_everything_once_and_the_field_twice(kin
         assert weights.shape == (4, observations.feature_count + more)
 
 
+def turn(
+    features: Tensor, ids: Tensor, team: Entities, order: npt.NDArray[np.int64]
+) -> tuple[Tensor, Tensor]:
+    """The same of a team in another order."""
+    features, ids = features.clone(), ids.clone()
+    features[:, team.features.reshape(-1)] = features[:, team.features[order].reshape(-1)]
+    for table in team.ids.values():
+        ids[:, table.reshape(-1)] = ids[:, table[order].reshape(-1)]
+    return features, ids
+
+
 # Moves
 
 
@@ -251,12 +264,7 @@ def test_a_move_is_judged_alike_whatever_its_number_and_whoever_has_it(
     columns = divide_columns(observations)
     assert columns.own_moves is not None
     order, team = np.array([2, 0, 3, 1]), np.array([3, 0, 1, 5, 4, 2])
-    turned, turned_ids = features.clone(), ids.clone()
-    turned[:, columns.own.features.reshape(-1)] = features[
-        :, columns.own.features[team].reshape(-1)
-    ]
-    for table in columns.own.ids.values():
-        turned_ids[:, table.reshape(-1)] = ids[:, table[team].reshape(-1)]
+    turned, turned_ids = turn(features, ids, columns.own, team)
     for given, tables in (
         (turned, [columns.own_moves.features]),
         (turned_ids, list(columns.own_moves.ids.values())),
@@ -264,7 +272,7 @@ def test_a_move_is_judged_alike_whatever_its_number_and_whoever_has_it(
         for table in tables:
             given[:, table.reshape(-1)] = given[:, table[:, order].reshape(-1)]
     inner = torch.rand(6, heads.policy.in_features, dtype=torch.float64)
-    embeddings = network.entities.embeddings if kind == "attention" else network.inputs.embeddings
+    embeddings = next(part for part in network.modules() if isinstance(part, Embeddings))
     before, after = (
         heads.moves(inner, *seen, embeddings) for seen in ((features, ids), (turned, turned_ids))
     )
@@ -296,13 +304,9 @@ def test_to_attention_the_order_of_a_team_is_a_matter_of_the_switches_alone(game
     features, ids = exactly(network, *random_batch(observations, 6).seen)
     columns, actions = divide_columns(observations), observations.actions
     own, theirs = np.array([3, 0, 1, 5, 4, 2]), np.array([1, 2, 3, 4, 5, 0])
-    turned, turned_ids = features.clone(), ids.clone()
-    for team, order in ((columns.own, own), (columns.opponent, theirs)):
-        turned[:, team.features.reshape(-1)] = features[:, team.features[order].reshape(-1)]
-        for table in team.ids.values():
-            turned_ids[:, table.reshape(-1)] = ids[:, table[order].reshape(-1)]
+    turned = turn(*turn(features, ids, columns.own, own), columns.opponent, theirs)
     logits, values = network(features, ids)
-    logits_then, values_then = network(turned, turned_ids)
+    logits_then, values_then = network(*turned)
     torch.testing.assert_close(values, values_then)
     switches = slice(actions.first_move - actions.team, actions.first_move)
     others = [at for at in range(actions.size) if not switches.start <= at < switches.stop]
@@ -310,6 +314,6 @@ def test_to_attention_the_order_of_a_team_is_a_matter_of_the_switches_alone(game
     # What a switch gets beside what its number gets is that of whom it is to.
     with torch.no_grad():
         network.heads.policy.weight.zero_()  # type: ignore[union-attr, operator]
-    logits, logits_then = network(features, ids)[0], network(turned, turned_ids)[0]
+    logits, logits_then = network(features, ids)[0], network(*turned)[0]
     torch.testing.assert_close(logits_then[..., switches], logits[..., switches][..., own])
     assert logits[..., switches].std(-1).min() > 0
