@@ -39,8 +39,8 @@ _WITH: Final[dict[str, Any]] = {
     "type_size": 4,
 }
 _DEFAULTS: Final[dict[str, dict[str, Any]]] = {
-    "mlp": {"hidden": (256, 256), "moves": 64, "focus": True, **_WITHOUT},
-    "lstm": {"hidden": (256, 256), "moves": 64, "focus": True, "memory": 256, **_WITHOUT},
+    "mlp": {"hidden": (256, 256), "moves": 64, **_WITHOUT},
+    "lstm": {"hidden": (256, 256), "moves": 64, "memory": 256, **_WITHOUT},
     "attention": {"hidden": (256,), "moves": 64, "entity": 48, "heads": 2, "layers": 2, **_WITH},
 }
 """The settings of each kind; those that are not among them it does not have."""
@@ -60,9 +60,6 @@ class NetworkConfig:
             lstm, and after attention. By default [256, 256], and [256] for attention.
         moves: The width of a layer that judges the moves of those who may act, one by one and all
             alike, and adds to the logits of using them; 0 for none. Of all kinds, 64 by default.
-        focus: Of mlp and lstm: whether those who stand on the field are shown once more, in columns
-            of their own, so that whoever may move is in the same place. True by default. Attention
-            looks at them anyway.
         memory: Of lstm: how many numbers it gives on from decision to decision, 256 by default; it
             keeps as many again to itself.
         entity: Of attention: the width of a Pokémon's vector, 48 by default. A multiple of `heads`.
@@ -80,7 +77,6 @@ class NetworkConfig:
     kind: NetworkKind = "mlp"
     hidden: tuple[int, ...] | None = None
     moves: int | None = None
-    focus: bool | None = None
     memory: int | None = None
     entity: int | None = None
     heads: int | None = None

@@ -156,7 +156,6 @@ def test_at_first_all_actions_are_about_as_likely() -> None:
 CHANGES: dict[str, Any] = {
     "hidden": (16, 16),
     "moves": 0,
-    "focus": False,
     "memory": 4,
     "entity": 16,
     "heads": 1,
@@ -190,7 +189,7 @@ def test_every_setting_of_a_kind_makes_another_network(kind: str) -> None:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_whoever_stands_on_the_field_is_shown_once_more_in_the_same_columns(game: str) -> None:
+def test_whoever_stands_on_the_field_is_shown_in_the_same_columns(game: str) -> None:
     observations = observations_of(game)
     slots = observations.actions.slots
     team = divide_columns(observations).opponent
@@ -217,17 +216,6 @@ def test_whoever_stands_on_the_field_is_shown_once_more_in_the_same_columns(game
                 nothing = [0] * columns.shape[1]
                 expected = nothing if number is None else of[row, columns[number]].tolist()
                 assert shown[row, place].tolist() == expected
-
-
-@pytest.mark.parametrize("kind", ["mlp", "lstm"])
-def test_a_network_of_plain_layers_reads_everything_once_and_the_field_twice(kind: str) -> None:
-    observations = observations_of("singles")
-    columns = divide_columns(observations)
-    again = columns.own.features.shape[1] + columns.opponent.features.shape[1]
-    for focus, more in ((True, again), (False, 0)):
-        config = NetworkConfig(kind=kind, hidden=(4,), focus=focus)  # type: ignore[arg-type]
-        weights = make_network(config, observations, seed=1).state_dict()["trunk.0.weight"]
-        assert weights.shape == (4, observations.feature_count + more)
 
 
 def turn(

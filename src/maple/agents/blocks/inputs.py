@@ -1,18 +1,14 @@
-"""What a network of plain layers reads: all features, who stands on the field, what ids mean."""
+"""What a network of plain layers reads: all features, and what the ids mean to it."""
 
 from __future__ import annotations
-
-import math
 
 import torch
 from torch import Tensor, nn
 
 from maple.env import Observations
 
-from ..columns import divide_columns
 from ..config import NetworkConfig
 from .embeddings import Embeddings
-from .standing import Focus
 
 __all__ = ["Inputs"]
 
@@ -23,36 +19,18 @@ class Inputs(nn.Module):
     def __init__(self, config: NetworkConfig, observations: Observations) -> None:
         super().__init__()
         kinds = observations.id_kinds()
-        counts = dict(zip(kinds, observations.id_sizes(), strict=True))
-        self.embeddings = Embeddings(config.embeddings, counts)
+        sizes = zip(kinds, observations.id_sizes(), strict=True)
+        self.embeddings = Embeddings(config.embeddings, dict(sizes))
         for kind in self.embeddings.kinds:
-            at = torch.tensor([at for at, its in enumerate(kinds) if its == kind])
-            self.register_buffer(f"ids_{kind}", at, persistent=False)
-        columns = divide_columns(observations)
-        focuses = [
-            Focus(team.places, team.features, self.embeddings.choose(team.ids))
-            for team in (columns.own, columns.opponent)
-            if config.focus and team.places is not None
-        ]
-        self.focuses = nn.ModuleList(focuses)
-        id_counts = {kind: kinds.count(kind) for kind in self.embeddings.kinds}
-        for focus in focuses:
-            for kind, shape in focus.id_shapes.items():
-                id_counts[kind] += math.prod(shape)
-        self.width = (
-            observations.feature_count
-            + sum(math.prod(focus.shape) for focus in focuses)
-            + self.embeddings.width(id_counts)
-        )
+            columns = torch.tensor([at for at, its in enumerate(kinds) if its == kind])
+            self.register_buffer(f"ids_{kind}", columns, persistent=False)
+        embedded = {kind: kinds.count(kind) for kind in self.embeddings.kinds}
+        self.width = observations.feature_count + self.embeddings.width(embedded)
 
     def forward(self, features: Tensor, ids: Tensor) -> Tensor:
-        parts = [features]
         kinds = self.embeddings.kinds
-        ids_of = {kind: [ids.index_select(1, self.get_buffer(f"ids_{kind}"))] for kind in kinds}
-        for focus in self.focuses:
-            seen, seen_ids = focus(features, ids)
-            parts.append(seen.flatten(1))
-            for kind, its in seen_ids.items():
-                ids_of[kind].append(its.flatten(1))
-        embedded = self.embeddings({kind: torch.cat(its, 1) for kind, its in ids_of.items()})
-        return torch.cat((*parts, *(numbers.flatten(1) for numbers in embedded)), 1)
+        if not kinds:
+            return features
+        by_kind = {kind: ids.index_select(1, self.get_buffer(f"ids_{kind}")) for kind in kinds}
+        embedded = [numbers.flatten(1) for numbers in self.embeddings(by_kind)]
+        return torch.cat((features, *embedded), 1)
