@@ -253,9 +253,9 @@ class WorkerCrew:
         worker.started += 1
 
     def _ask(self, worker: _Worker, order: Order) -> None:
-        if not worker.is_ready:
+        # Of one that has died its pipe may be at its end before its process is.
+        if not worker.is_ready or worker.pipe is None:
             return
-        assert worker.pipe is not None
         while worker.free:
             buffer = worker.free.pop(0)
             worker.asked.add(buffer)

@@ -120,6 +120,7 @@ class Trainer:
             else Metrics(folder, tensorboard=config.tensorboard, update=self.counters.updates)
         )
         self._crew = self._hire()
+        self._publish()
 
     def _hire(self) -> Crew:
         """Whoever goes on from a checkpoint plays other battles than those played until then."""
@@ -157,7 +158,6 @@ class Trainer:
 
     def run(self, interruption: Interruption) -> Ending:
         """Trains until the budget is used up, or somebody wants it to end."""
-        self._publish()
         if self.folder is not None and self.counters.updates == 0:
             self._keep()
         try:
