@@ -242,6 +242,8 @@ class WorkerCrew:
             should_end=self._should_end,
             profiling=profiler.for_workers() if profiler.enabled else None,
         )
+        if worker.pipe is not None:
+            worker.pipe.close()
         worker.pipe, theirs = self._context.Pipe()
         worker.process = self._context.Process(
             target=work, args=(task, theirs), name=f"maple worker {worker.number}", daemon=True
@@ -295,12 +297,14 @@ class WorkerCrew:
 
     def _listen(self, worker: _Worker) -> None:
         pipe = worker.pipe
-        assert pipe is not None
+        if pipe is None:
+            return
         try:
             while pipe.poll():
                 self._take(worker, pipe.recv())
         except (EOFError, ConnectionResetError):
-            # It has ended, and that is noticed by its sentinel; its pipe is always at its end.
+            # It has ended, which is noticed by its sentinel; whoever waits for its pipe waits no more.
+            pipe.close()
             worker.pipe = None
 
     def _take(self, worker: _Worker, message: object) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from maple.train.config import TrainConfig, read_train_config
+from maple.train.rewards import load_reward_schedules
+from maple.train.stage import Stage, derive_seed, set_stage
 
 SMALL: dict[str, Any] = {
     "format": "gen1randombattle",
     "reward": {"knock_out": 0.1},
     "network": {"kind": "mlp", "hidden": [16]},
     "learning": {"minibatch": 128, "rate": 1e-3},
-    "parallel": 4,
+    "parallel": 8,
     "pool": 1,
     "batch": 256,
     "decisions": 1024,
@@ -24,6 +29,28 @@ SMALL: dict[str, Any] = {
     "checkpoints": {"every": 2, "window": 5},
     "evaluation": {"battles": 0},
 }
+
+
+def stage_of(config: TrainConfig) -> Stage:
+    """As `set_stage`, which is asked only once about a format that needs no teams."""
+    facts = _facts(config.format)
+    rewards = load_reward_schedules(config.reward)
+    return dataclasses.replace(
+        facts,
+        network=config.network,
+        seed=derive_seed(config.seed, "weights"),
+        rewards=rewards.at(0.0),
+    )
+
+
+@cache
+def _facts(format: str) -> Stage:
+    with tempfile.TemporaryDirectory() as folder:
+        bridge = Path(folder) / "bridge.yml"
+        bridge.write_text("warmup_battles: 0\n", encoding="utf-8")
+        return set_stage(
+            read_train_config({"format": format, "bridge": str(bridge), "episodes": 1})
+        )
 
 
 @pytest.fixture

@@ -15,14 +15,16 @@ from maple.train.collector import Collector, CollectorStopped
 from maple.train.config import TrainConfig
 from maple.train.orders import Order, Report
 from maple.train.rollout import Rollout
-from maple.train.stage import Stage, set_stage
+from maple.train.stage import Stage
+
+from .conftest import stage_of
 
 Small = Callable[..., TrainConfig]
 
 
 @contextmanager
 def collecting(config: TrainConfig, battles: int = 4, parts: int = 1) -> Iterator[Collector]:
-    collector = set_stage(config).collector(battles, 1, seed=3, parts=parts)
+    collector = stage_of(config).collector(battles, 1, seed=3, parts=parts)
     try:
         yield collector
     finally:
@@ -78,7 +80,7 @@ def test_against_others_only_our_seat_does(small: Small) -> None:
 def test_past_selves_are_computed_here_and_are_not_learned_from(
     small: Small, tmp_path: Path
 ) -> None:
-    config = small(reward={}, **{"network": {"kind": "lstm", "hidden": [16], "memory": 8}})
+    config = small(reward={}, network={"kind": "lstm", "hidden": [16], "memory": 8})
     with collecting(config) as collector:
         observations = collector.env.observations
         past = Checkpoint.of(collector.network, observations, format="gen1randombattle")
@@ -167,7 +169,7 @@ def test_collecting_ends_when_it_is_to(small: Small) -> None:
 
 
 def test_doubles_have_two_actions_and_a_team_preview_that_is_decided(small: Small) -> None:
-    stage: Stage = set_stage(small(format="gen9randomdoublesbattle"))
+    stage: Stage = stage_of(small(format="gen9randomdoublesbattle"))
     collector = stage.collector(4, 1, seed=3, parts=1)
     try:
         rollout, _ = collect(collector, order(200))

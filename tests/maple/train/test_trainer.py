@@ -1,4 +1,4 @@
-"""Runs as a whole: the same twice, gone on with, with workers and without, and with others to meet."""
+"""Runs as a whole: the same twice, gone on with, with workers and without, against others."""
 
 from __future__ import annotations
 
@@ -16,21 +16,27 @@ from maple.train.config import TrainConfig
 from maple.train.interruption import Interruption
 from maple.train.layout import lay_out
 from maple.train.run_folder import RunFolder
-from maple.train.stage import set_stage
+from maple.train.stage import Stage, set_stage
 from maple.train.status import Status
 from maple.train.trainer import Ending, Trainer
+from tests.maple.env.hands import TEAM
+
+from .conftest import stage_of
 
 Small = Callable[..., TrainConfig]
 
 
 def train(
-    config: TrainConfig, folder: RunFolder | None = None, checkpoint: Checkpoint | None = None
+    config: TrainConfig,
+    folder: RunFolder | None = None,
+    checkpoint: Checkpoint | None = None,
+    stage: Stage | None = None,
 ) -> tuple[Trainer, list[Status]]:
     """A run to its end."""
     seen: list[Status] = []
     trainer = Trainer(
         config,
-        set_stage(config),
+        stage or stage_of(config),
         lay_out(config),
         folder,
         checkpoint=checkpoint,
@@ -150,7 +156,7 @@ def test_a_checkpoint_of_another_run_is_met(small: Small) -> None:
 def test_networks_of_every_kind_learn(small: Small, kind: str) -> None:
     config = small(workers=0, decisions=256, network={"kind": kind, "hidden": [16]})
     trainer, seen = train(config)
-    before = set_stage(config).make_network()
+    before = stage_of(config).make_network()
     assert not np.array_equal(weights_of(trainer.network), weights_of(before))
     assert abs(seen[0].figures.divergence) < 0.1
 
@@ -170,9 +176,6 @@ def test_reinforce_and_exploration_and_a_schedule(small: Small) -> None:
 
 
 # What is played
-
-
-TEAM = Path("tests/maple/train/teams")
 
 
 def test_a_format_that_is_unknown_is_refused_before_anything_starts(small: Small) -> None:
@@ -199,15 +202,13 @@ def test_an_illegal_team_is_refused_by_name_with_the_reasons_of_the_simulator(
 def test_teams_of_a_folder_are_drawn_and_their_preview_is_learned(
     small: Small, tmp_path: Path
 ) -> None:
-    from tests.maple.env.hands import TEAM as SINGLES
-
     folder = tmp_path / "teams"
     folder.mkdir()
     for name in ("one.txt", "two.txt"):
-        (folder / name).write_text(SINGLES, encoding="utf-8")
+        (folder / name).write_text(TEAM, encoding="utf-8")
     (folder / "weights.yml").write_text("two.txt: 3\n", encoding="utf-8")
-    config = small(workers=0, decisions=300, format="gen9ou", teams=str(folder))
+    config = small(workers=0, decisions=300, format="gen8ou", teams=str(folder))
     stage = set_stage(config)
     assert stage.team_weights == (1.0, 3.0)
-    _, seen = train(config)
+    _, seen = train(config, stage=stage)
     assert seen[-1].counters.decisions >= 300
