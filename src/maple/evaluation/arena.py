@@ -32,17 +32,16 @@ from maple.env.keys import battle_key
 from maple.env.loop import OwnLoop
 from maple.env.teams import Teams, TeamsArgument
 
+from .defaults import FORMAT, PARALLEL
 from .entrants import Entrant, NetworkPlayer, seat
 from .notebook import Notebook
 from .replays import Spectated, spectate
 from .tally import Fixture, Kept, Tally
 
-__all__ = ["PARALLEL", "Arena"]
+__all__ = ["Arena"]
 
 log = structlog.get_logger("maple.evaluation")
 
-PARALLEL: Final = 64
-"""How many battles are under way at a time, unless somebody wants another number."""
 # No room is forgotten here, however long an opponent thinks.
 _IDLE_SECONDS: Final = 90 * 86_400.0
 _LONGEST_NAME: Final = 60
@@ -69,7 +68,7 @@ class Arena:
 
     def __init__(
         self,
-        format: str = "gen9randombattle",
+        format: str = FORMAT,
         *,
         parallel: int = PARALLEL,
         pool: int | None = None,
@@ -458,7 +457,7 @@ class _Rounds:
         decisions = [] if self._notebook is None else self._notebook.close(place.number)
         kept = None
         if result is not None and self._tally.is_kept(fixture):
-            kept = Kept(fixture, battle.room.journal, decisions)
+            kept = Kept(fixture, battle.room.journal, result, decisions)
         self._give_up(place)
         try:
             self._tally.note(fixture, seed, result, reason, kept)
