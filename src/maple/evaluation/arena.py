@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import re
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -38,7 +39,7 @@ from .notebook import Notebook
 from .replays import Spectated, spectate
 from .tally import Fixture, Kept, Tally
 
-__all__ = ["Arena"]
+__all__ = ["Arena", "TeamOf"]
 
 log = structlog.get_logger("maple.evaluation")
 
@@ -211,12 +212,13 @@ class _Hall:
                 notebook,
                 timeout=self._timeout,
             )
-            await rounds.play(places)
+            with _one_thread(entrants.values()):
+                await rounds.play(places)
         finally:
             await asyncio.gather(*(player.close() for player in players.values()))
 
-    def _team_of(self, seed: seeds.Seed) -> _TeamOf:
-        return _TeamOf(self._teams, seed, self._teams_are_by_player)
+    def _team_of(self, seed: seeds.Seed) -> TeamOf:
+        return TeamOf(self._teams, seed, self._teams_are_by_player)
 
     async def spectate(self, journal: Journal) -> Spectated:
         assert self._registry is not None
@@ -228,7 +230,7 @@ class _Hall:
 
 
 @dataclass(frozen=True, slots=True)
-class _TeamOf:
+class TeamOf:
     """Which team a seat of a battle brings."""
 
     teams: Teams
@@ -248,7 +250,7 @@ class _Opening:
     format: str
     seed: seeds.Seed
     players: Mapping[str, Opponent]
-    team_of: _TeamOf
+    team_of: TeamOf
 
     def battle_seed(self, fixture: Fixture) -> str:
         """The same whoever plays."""
@@ -482,6 +484,26 @@ def _forfeit_first(battle: Battle) -> None:
     battle.sent += 1
     task = asyncio.ensure_future(battle.room.p1.forfeit())
     task.add_done_callback(lambda done: battle.answered(done.exception()))
+
+
+@contextmanager
+def _one_thread(entrants: Iterable[Entrant]) -> Iterator[None]:
+    """Has torch compute in one thread, while there are networks.
+
+    With several, what it makes of a row can depend on the size of its batch; and small batches are
+    not divided for nothing where Node needs the other cores.
+    """
+    if not any(entrant.is_learned for entrant in entrants):
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _reason(error: BridgeError | None) -> str:

@@ -1,6 +1,6 @@
 """`python -m maple.evaluate`: has agents play, prints who beat whom, and writes it to a folder.
 
-Torch is imported only when it is known how many threads it gets.
+Torch is imported only when there is something to play.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from bridge.arguments import (
     warn_on_stderr,
 )
 from bridge.errors import BridgeError, ConfigError
-from maple.train.threads import Threads, set_environment
 
 from .defaults import BATTLES, PARALLEL
 
@@ -71,7 +70,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warn_on_stderr()
     # Who ends it by a time limit, as `timeout` does, wants what was played as well.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    set_environment(_threads())
     try:
         return _evaluate(options)
     except ConfigError as error:
@@ -87,19 +85,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
 
 
-def _threads() -> Threads:
-    return Threads(1, "so that what is computed for a row does not depend on its batch")
-
-
 def _evaluate(options: argparse.Namespace) -> int:
-    from maple.train.threads import use_threads
-
     from .arena import Arena
     from .display import Display
     from .lineup import make_lineup
     from .tally import Tally
 
-    use_threads(_threads())
     lineup = make_lineup(options.contestants, options.against, cross_play=options.cross_play)
     _require_networks(lineup, options)
     teams = _teams(options)

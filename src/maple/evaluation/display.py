@@ -95,8 +95,9 @@ class Display:
         told = f"{number(self._ended)} of {number(self._wanted)} battles"
         if elapsed <= 0 or not self._ended:
             return told
+        told += f", {self._ended / elapsed:.1f} a second"
         left = (self._wanted - self._ended) * elapsed / self._ended
-        return f"{told}, {self._ended / elapsed:.1f} a second, {seconds(left)} left"
+        return f"{told}, {seconds(left)} left" if left else told
 
     def _standing(self) -> str:
         if len(self._results) > _MOST_PAIRS:
