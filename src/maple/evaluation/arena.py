@@ -123,11 +123,8 @@ class Arena:
 
     @property
     def facts(self) -> FormatFacts:
+        """What the simulator says of it."""
         return self._hall.facts
-
-    @property
-    def generation(self) -> int:
-        return self._hall.generation
 
     def play(
         self,
@@ -483,7 +480,9 @@ def _forfeit_first(battle: Battle) -> None:
         one.choice = None
     battle.sent += 1
     task = asyncio.ensure_future(battle.room.p1.forfeit())
-    task.add_done_callback(lambda done: battle.answered(done.exception()))
+    task.add_done_callback(
+        lambda done: battle.answered(None if done.cancelled() else done.exception())
+    )
 
 
 @contextmanager

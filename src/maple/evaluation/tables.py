@@ -26,7 +26,6 @@ __all__ = [
     "ratings_csv",
     "render",
     "share",
-    "told",
 ]
 
 _DASH = "\N{EN DASH}"
@@ -41,16 +40,6 @@ def render(report: Report) -> RenderableType:
     if report.ratings:
         parts += [Text(f"Elo ratings; {_scale(report)}"), _ratings(report)]
     return Group(*parts, *map(Text, notes(report)))
-
-
-def told(result: Result) -> str:
-    """A result in one line."""
-    if result.win_rate is None:
-        return f"{result.agent} against {result.opponent}: no battle came to an end"
-    return (
-        f"{result.agent} against {result.opponent}: {share(result.win_rate)} of "
-        f"{number(result.battles)} battles ({interval(result)})"
-    )
 
 
 def share(rate: float | None) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import psutil
 import pytest
@@ -15,7 +16,7 @@ from bridge import BridgeConfig
 from bridge.errors import BattleRejected, ConfigError
 from bridge.journal import Journal
 from maple.env import OpponentFailed, StepTimeout
-from maple.env.teams import TeamPool, Teams, TeamsArgument
+from maple.env.teams import TeamPool, Teams
 from maple.evaluation import Arena, Entrant, Played, Tally
 from maple.evaluation.arena import TeamOf
 from maple.evaluation.report import Pair
@@ -25,6 +26,7 @@ from tests.maple.env.hands import TEAM
 
 from .players import QUICK, Faulty, learned, observations
 
+FAULTS = Path(__file__).parents[2] / "adversity" / "faults" / "poison.js"
 LADDER: list[Pair] = [("mlp", "max"), ("lstm", "max"), ("max", "random")]
 BATTLES = 4
 SEED = 7
@@ -144,10 +146,12 @@ def test_whoever_is_told_of_battles_hears_of_each_once(arena: Arena) -> None:
 # Teams
 
 
-def drawn(teams: TeamsArgument) -> list[tuple[str | None, str | None]]:
+def drawn(
+    teams: Sequence[str] | Mapping[str, Sequence[str]],
+) -> list[tuple[str | None, str | None]]:
     """The teams of the first and of the second seat, battle by battle."""
     given = teams if isinstance(teams, Mapping) else {"p1": teams, "p2": teams}
-    first, second = (TeamPool(list(given[seat] or "")) for seat in ("p1", "p2"))
+    first, second = (TeamPool(given[seat]) for seat in ("p1", "p2"))
     team_of = TeamOf(Teams(first, second, needed=True), 3, isinstance(teams, Mapping))
     fixtures = [Fixture("agent", "opponent", number) for number in range(12)]
     return [(team_of(one, 0), team_of(one, 1)) for one in fixtures]
@@ -220,6 +224,13 @@ class Sleeper(RandomPlayer):
         return asyncio.get_running_loop().create_future()  # type: ignore[return-value]
 
 
+class Breaker(RandomPlayer):
+    """Says what a simulator with a certain fault breaks at."""
+
+    def choose_move(self, battle: object) -> BattleOrder:
+        return "/choose fault throw"  # type: ignore[return-value]
+
+
 class Quitter(RandomPlayer):
     """Gives up at once."""
 
@@ -237,6 +248,21 @@ def test_whoever_never_decides_is_not_waited_for() -> None:
         pytest.raises(StepTimeout, match=r"nothing happened within 0\.5 s in any of 2 battles"),
     ):
         arena.play([player(Sleeper), *everybody()], Tally([("Sleeper", "max")], 4), seed=1)
+
+
+def test_battles_that_come_to_no_end_are_told_and_count_for_nothing(tmp_path: Path) -> None:
+    faulty = config().replace(
+        node_arguments=("--require", str(FAULTS)), poison_folder=tmp_path / "poisoned"
+    )
+    with Arena(QUICK, parallel=2, bridge=faulty) as arena:
+        tally = Tally([("Breaker", "max"), ("max", "random")], 2, keep=2)
+        arena.play([player(Breaker), *everybody()], tally, seed=1)
+    assert [one.outcome for one in tally.played[:2]] == ["failed"] * 2
+    assert "BattlePoisoned: the battle failed 2 times" in tally.played[0].reason
+    broken, other = tally.results
+    assert (broken.battles, broken.failed, broken.win_rate) == (0, 2, None)
+    assert (other.battles, other.failed) == (2, 0)
+    assert [kept.fixture.pair for kept in tally.kept] == [("max", "random")] * 2
 
 
 def test_a_player_of_poke_env_can_give_up_in_either_seat(arena: Arena) -> None:
