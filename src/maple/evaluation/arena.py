@@ -262,6 +262,10 @@ class _Opening:
             team = self.team_of(fixture, index)
             seated.append(self.players[name].player(_name(name), team, keys[index]))
         both = [self.players[name] for name in fixture.players]
+        if seated[0].name == seated[1].name:
+            # A player of poke-env, which has a team of its own, also knows itself by its own name.
+            other = 0 if both[1].has_own_team else 1
+            seated[other] = replace(seated[other], name=f"{seated[other].name} (2)")
         room = await registry.open(
             self.format,
             seed=self.battle_seed(fixture),

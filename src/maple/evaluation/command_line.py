@@ -185,7 +185,8 @@ def _require_networks(lineup: Lineup, options: argparse.Namespace) -> None:
 
 
 def _fail(error: BridgeError, status: int) -> int:
-    print(f"maple.evaluate: {error.in_one_line()}", file=sys.stderr)
+    told = error.in_one_line().replace("give them as teams=\N{HORIZONTAL ELLIPSIS}", "give --teams")
+    print(f"maple.evaluate: {told}", file=sys.stderr)
     return status
 
 

@@ -265,6 +265,18 @@ def test_battles_that_come_to_no_end_are_told_and_count_for_nothing(tmp_path: Pa
     assert [kept.fixture.pair for kept in tally.kept] == [("max", "random")] * 2
 
 
+def test_players_whose_names_are_one_in_a_battle_are_told_apart(arena: Arena) -> None:
+    long = [learned("n" * 80 + end, 1) for end in "ab"]
+    same = [Entrant("Heuristics", "max"), *everybody()]
+    pairs = [(long[0].name, long[1].name), ("Heuristics", "heuristics")]
+    tally = Tally(pairs, 2, keep=2)
+    arena.play([*long, *same], tally, seed=1)
+    assert [result.battles for result in tally.results] == [2, 2]
+    seats = [(kept.journal.p1.name, kept.journal.p2.name) for kept in tally.kept]
+    assert seats[:2] == [("n" * 60, "n" * 60 + " (2)")] * 2
+    assert seats[2:] == [("Heuristics (2)", "Heuristics"), ("Heuristics", "Heuristics (2)")]
+
+
 def test_a_player_of_poke_env_can_give_up_in_either_seat(arena: Arena) -> None:
     tally = Tally([("Quitter", "max")], 4)
     arena.play([player(Quitter), *everybody()], tally, seed=1)

@@ -138,8 +138,7 @@ def test_without_a_folder_results_go_to_one_that_is_named_by_the_time(
         (["agent.pt", "--teams", "x"], 2, "cannot read the team x"),
         (["agent.pt", "--json", "no/where.json"], 2, "there is no folder no"),
         (["agent.pt", "--output", "agent.pt"], 2, "cannot make the folder agent.pt"),
-        (["agent.pt", "--format", "gen1nosuch"], 1, 'Unrecognized format "gen1nosuch"'),
-        (["agent.pt", "--format", "gen9randombattle"], 2, "agent plays singles of generation 1"),
+        (["max", "--format", "gen9ou"], 2, "gen9ou wants teams: give --teams"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(
