@@ -4,7 +4,7 @@
  * what the side's own requests have told it (a Roster). It is given nothing else, and cannot reach anything else.
  */
 
-const { Decision } = require('./actions');
+const { Decision, PHASES } = require('./actions');
 const { writeCalc } = require('./calc');
 const { estimate, stabOf, typesOf } = require('./damage');
 const { NONE, UNKNOWN, asLogged, names, spec } = require('./numbers');
@@ -56,6 +56,8 @@ class Encoder {
       activeState: at('actives', 'state'),
       activeVolatiles: at('actives', 'volatiles'),
       lastMoves: wideAt('last_moves', 'which'),
+      lastStates: at('last_moves', 'state'),
+      asked: at('decision', 'asked'),
       conditions: at('sides', 'conditions'),
       sides: at('sides', 'state'),
       field: at('field', 'state'),
@@ -74,7 +76,7 @@ class Encoder {
     const mask = blockOf(layout, 'decision', 'mask');
     this.decision = new Decision(this.buffer, {
       slots: layout.slots,
-      asked: at('decision', 'asked'),
+      asked: this.at.asked,
       states: at('decision', 'slots'),
       stateFields: blockOf(layout, 'decision', 'slots').fields.length,
       switches: at('decision', 'switches'),
@@ -318,10 +320,16 @@ function writeUndisguised({ buffer, wide, at, width }, slot, member, place, tabl
  * @param {Encoder} encoder
  * @param {Scene} scene
  */
-function writeLastMoves({ wide, at, slots }, { own, foe }) {
+function writeLastMoves({ buffer, wide, at, slots }, { tracker, own, foe }) {
+  // Who is asked for a move is so at the beginning of a turn, when nobody has moved in it.
+  const turn = buffer[at.asked] === PHASES.move ? tracker.turn - 1 : tracker.turn;
   for (let slot = 0; slot < slots; slot++) {
-    wide[at.lastMoves + slot] = own.slots[slot].lastMove;
-    wide[at.lastMoves + slots + slot] = foe.slots[slot].lastMove;
+    const ours = own.slots[slot];
+    const theirs = foe.slots[slot];
+    wide[at.lastMoves + slot] = ours.lastMove;
+    wide[at.lastMoves + slots + slot] = theirs.lastMove;
+    buffer[at.lastStates + slot] = ours.failedIn === turn ? 1 : 0;
+    buffer[at.lastStates + slots + slot] = theirs.failedIn === turn ? 1 : 0;
   }
 }
 

@@ -35,12 +35,16 @@ function hearMove(tracker, line) {
   tracker.actions++;
   tracker.mover = slot;
   tracker.target = tracker.aim(line.plain(3));
+  const isChosen = isOwn(names.spec.tables.moves.names[move], from);
+  // Who had called the move has chosen it; who dances along, or is told to, has not.
+  if (isChosen) tracker.chooser = slot;
+  else if (tracker.chooser !== slot) tracker.chooser = null;
   slot.latest = move;
   slot.volatiles[volatiles.preparing] = 0;
   if (tracker.gen > 1) for (const volatile of volatiles.singleMove) slot.volatiles[volatile] = 0;
   if (from?.kind === 'ability') showAbility(tracker, ident, from.ability);
   if (move === UNKNOWN) return;
-  if (isOwn(names.spec.tables.moves.names[move], from)) {
+  if (isChosen) {
     slot.lastMove = move;
     if (!slot.stalled) {
       slot.streak = slot.protects;
@@ -317,6 +321,14 @@ function hearFailure(tracker, line) {
 }
 
 /** @type {Hear} */
+function hearFail(tracker, line) {
+  const { chooser, turn } = tracker;
+  // What an ability or an item keeps from falling is seldom a move's doing: more often it is Intimidate's.
+  if (chooser && line.part(2) !== 'unboost') chooser.failedIn = turn;
+  hearFailure(tracker, line);
+}
+
+/** @type {Hear} */
 function hearBlock(tracker, line) {
   const effect = tracker.effect(line.part(2));
   const owner = line.of || line.part(1);
@@ -335,7 +347,7 @@ const actionLines = [
   ['-singleturn', hearSingleTurn],
   ['-singlemove', hearSingleMove],
   ['-immune', hearFailure],
-  ['-fail', hearFailure],
+  ['-fail', hearFail],
   ['-block', hearBlock],
 ];
 

@@ -173,6 +173,9 @@ function hearEnd(tracker, line) {
   const slot = tracker.slot(line.part(1));
   if (!slot?.pokemon) return;
   const effect = tracker.effect(line.part(2));
+  const { bide } = tracker.names.volatiles;
+  // What it gives back is announced in no other way, unless it gives nothing.
+  if (effect.volatile === bide) tracker.chooser = slot;
   if (effect.isStockpile) slot.stockpiles = 0;
   if (effect.volatile === tracker.names.volatiles.typechange) takeTypesOf(tracker, slot, slot.species);
   if (effect.volatile >= 0) slot.volatiles[effect.volatile] = 0;
@@ -202,6 +205,10 @@ function hearActivateAbility(tracker, line, effect) {
       return hearContagion(tracker, line);
     case 'symbiosis':
       return hearSymbiosis(tracker, line);
+    case 'synchronize':
+      // The move has worked, whatever becomes of what comes back.
+      tracker.chooser = null;
+      return undefined;
     case 'commander':
       return startCommand(tracker, line);
     case 'forewarn': {

@@ -4,7 +4,7 @@
  * encoder and Python read. Change it, raise VERSION, and run `node observation/learn.js`.
  */
 
-const VERSION = 1;
+const VERSION = 2;
 /** Pokémon in a team, and moves of a Pokémon, that an observation has room for. */
 const TEAM = 6;
 const MOVES = 4;
@@ -112,6 +112,7 @@ function blocks(slots, actions) {
       ],
     },
     { group: 'actives', name: 'volatiles', dtype: 'u8', entries: 2 * slots, fields: VOLATILES.map(flag) },
+    { group: 'last_moves', name: 'state', dtype: 'u8', entries: 2 * slots, fields: [flag('failed')] },
     {
       group: 'sides', name: 'conditions', dtype: 'u8', entries: 2,
       fields: [...HAZARDS.map((name) => value(name, 3)), ...SCREENS.map((name) => value(name, 8))],

@@ -9,6 +9,8 @@ const { Snapshot, TrackedPokemon, NONE, UNKNOWN } = require('./tracked-pokemon')
  */
 
 const MOST_POKEMON = 24;
+/** A turn that no other comes after. */
+const NEVER = -2;
 
 /** A place on the field, and all that whoever stands there loses by leaving it. */
 class Slot {
@@ -61,6 +63,8 @@ class Slot {
     /** The turn in which Lock-On, and whatever strikes this place later, began. */
     this.lockedOnSince = 0;
     this.futureSince = 0;
+    /** The turn in which a move that was chosen here has failed last, whoever stands here now. */
+    this.failedIn = NEVER;
     /** Who keeps it from leaving. @type {TrackedPokemon | null} */
     this.trapper = null;
     /** Who has fainted here last. @type {TrackedPokemon | null} */

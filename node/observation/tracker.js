@@ -56,6 +56,8 @@ class Tracker {
     this.mover = null;
     /** @type {Slot | null} */
     this.target = null;
+    /** Who has chosen the move of which lines tell what comes of it. @type {Slot | null} */
+    this.chooser = null;
     this.line = new Line();
   }
 
@@ -153,6 +155,11 @@ function hearTurn(tracker, line) {
   for (const slot of tracker.sides.p2.slots) startTurnOf(slot);
 }
 
+/** A line of nothing stands before what was chosen, and before what the end of a turn brings. @type {Hear} */
+function hearPause(tracker) {
+  tracker.chooser = null;
+}
+
 /** @param {Slot} slot */
 function startTurnOf(slot) {
   if (!slot.pokemon) return;
@@ -196,6 +203,7 @@ function hearEnd(tracker) {
 
 /** @type {Map<string, Hear>} */
 const LINES = new Map([
+  ['', hearPause],
   ['gen', hearGeneration],
   ['gametype', hearGame],
   ['turn', hearTurn],

@@ -60,7 +60,7 @@ test('a spec that was changed by hand is refused', (t) => {
   const original = fs.readFileSync;
   t.mock.method(fs, 'readFileSync', (/** @type {string} */ file, /** @type {any} */ options) => {
     const text = original(file, options);
-    return file.endsWith('spec.json') ? String(text).replace('"version":1', '"version":2') : text;
+    return file.endsWith('spec.json') ? String(text).replace(/"version":\d+/, '"version":0') : text;
   });
   assert.throws(() => readSpec(), /spec.json was changed by hand/);
 });

@@ -49,7 +49,7 @@ def test_the_first_example_of_the_environment_plays(document: str, place: int) -
     example = examples(document)[place]
     shorter = example.replace("num_envs=64", "num_envs=4").replace("range(1000)", "range(20)")
     shapes = run(f"{shorter}print(observation['features'].shape, reward.shape)")
-    assert shapes.strip() == "(4, 1760) (4,)"
+    assert shapes.strip() == "(4, 1762) (4,)"
 
 
 @pytest.mark.timeout(120)

@@ -92,7 +92,7 @@ class Actor:
                 as likely as any other; in doubles each first one, then each second one that goes
                 with it.
         """
-        before = self._recall(numbers, is_first)
+        before = self.remembered(numbers, is_first)
         logits, values, after = self._compute(features, ids, before)
         self._memory[numbers] = after
         actions, chances = self._draw(logits, masks, keys, epsilon)
@@ -106,9 +106,10 @@ class Actor:
         is_first: Flags,
     ) -> Floats:
         """The values of what agents observe. Nothing is decided, and nothing of it remembered."""
-        return self._compute(features, ids, self._recall(numbers, is_first))[1]
+        return self._compute(features, ids, self.remembered(numbers, is_first))[1]
 
-    def _recall(self, numbers: Numbers, is_first: Flags) -> Floats:
+    def remembered(self, numbers: Numbers, is_first: Flags) -> Floats:
+        """What agents remember of their battles before they decide again."""
         if self._memory.size and len(np.unique(numbers)) < len(numbers):
             raise ValueError("an agent decides at most once at a time: numbers has some twice")
         memory = self._memory[numbers]

@@ -53,6 +53,8 @@ class RewardConfig:
             poisoned, less the own ones; one that is cured, or faints, takes it back.
         turn: For each decision.
         switch: For each own Pokémon that was called back when it could have stayed.
+        failed: For each own move that was chosen and failed, as the log tells everybody; one that
+            misses, or of which the target is immune, has not failed.
     """
 
     win: float = 1.0
@@ -64,6 +66,7 @@ class RewardConfig:
     status: float = 0.0
     turn: float = 0.0
     switch: float = 0.0
+    failed: float = 0.0
 
     def __post_init__(self) -> None:
         for name, weight in self.weights().items():
@@ -96,12 +99,14 @@ class Rewards:
         self.names = tuple(name for name in weights if weights[name] or name in parts)
         self.weights = np.array([weights[name] for name in self.names], np.float32)
         self.groups = spec.select(
-            group for group in TEAMS if not _READS[group].isdisjoint(self.names)
+            group for group, read in _READS.items() if not read.isdisjoint(self.names)
         )
         self._actions = Actions(game, generation)
         self._moving = spec.classes["phases"].index("move")
         self._phase_at = layout.block("decision", "asked").at(0, "phase")
         self._own, self._opponent = (_Team(layout, group, spec) for group in TEAMS)
+        failed = layout.block("last_moves", "state")
+        self._failed_at = [failed.at(slot, "failed") for slot in range(self._actions.slots)]
 
     def __repr__(self) -> str:
         parts = ", ".join(
@@ -157,10 +162,23 @@ class Rewards:
             case "turn":
                 count[:] = 1
             case "switch":
-                is_free = step.before[:, self._phase_at] == self._moving
-                count[:] = is_free * self._actions.switches(step.action)
+                count[:] = self._is_free(step) * self._actions.switches(step.action)
+            case "failed":
+                # What an earlier decision of the same turn has led to was counted then.
+                counted = self._failed(step.before) * ~self._is_free(step)
+                count[:] = (self._failed(step.after) - counted).clip(0)
             case _:
                 raise AssertionError(f"nothing counts {name}")
+
+    def _failed(self, raw: Rows) -> npt.NDArray[np.int64]:
+        """Own moves that have failed in the last turn, or in the one that is under way."""
+        failed: npt.NDArray[np.int64] = raw[:, self._failed_at].sum(axis=1, dtype=np.int64)
+        return failed
+
+    def _is_free(self, step: _Step) -> npt.NDArray[np.bool_]:
+        """Whether a turn began with the decision: moves were asked for, and not who comes in."""
+        free: npt.NDArray[np.bool_] = step.before[:, self._phase_at] == self._moving
+        return free
 
 
 def _check_parts(parts: Collection[str], known: Collection[str]) -> None:
@@ -185,9 +203,13 @@ class _Step(NamedTuple):
         return change
 
 
-# The parts that are counted from what an observation says of each team.
+# The parts that are counted from what an observation says in each group.
 _BOTH = frozenset({"hp", "status"})
-_READS = {"own_team": _BOTH | {"fainted"}, "opponent_team": _BOTH | {"knock_out"}}
+_READS = {
+    "own_team": _BOTH | {"fainted"},
+    "opponent_team": _BOTH | {"knock_out"},
+    "last_moves": frozenset({"failed"}),
+}
 
 
 class _Team:

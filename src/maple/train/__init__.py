@@ -1,1 +1,1 @@
-"""Training: self-play and PPO over many processes, measured, and resumable. See docs/training.md."""
+"""Training by self-play over many processes, measured and resumable: see docs/training.md."""

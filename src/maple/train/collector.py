@@ -152,7 +152,9 @@ class Collector:
         keys = self.env.keys(agents)
         for name in dict.fromkeys(opponents[is_theirs]):
             some = np.flatnonzero(is_theirs & (opponents == name))
-            decided = self._act(self._past[name], observation, acting[some], agents[some], keys[some])
+            decided = self._act(
+                self._past[name], observation, acting[some], agents[some], keys[some]
+            )
             actions[some] = decided.actions.reshape(len(some), -1)
             report.others += len(some)
         ours = np.flatnonzero(~is_theirs)
@@ -257,18 +259,15 @@ class Collector:
         assert self._received is not None
         observation, *_, info = self._received
         agents = info["env_id"]
-        ours = np.flatnonzero(
-            ~info["waiting"] & ((agents % 2 == 0) | (info["opponent"] == SELF))
-        )
+        ours = np.flatnonzero(~info["waiting"] & ((agents % 2 == 0) | (info["opponent"] == SELF)))
         if not len(ours):
             return
         numbers = agents[ours]
         with profile("agent_value_calculation"):
-            values, memory = self._actor.look(
-                numbers,
-                observation["features"][ours],
-                observation["ids"][ours],
-                self._is_fresh[numbers],
+            is_first = self._is_fresh[numbers]
+            memory = self._actor.remembered(numbers, is_first)
+            values = self._actor.values(
+                numbers, observation["features"][ours], observation["ids"][ours], is_first
             )
         count = len(ours)
         rollout.add(

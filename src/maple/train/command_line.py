@@ -18,10 +18,10 @@ from rich.console import Console
 
 from bridge.arguments import OneLineParser
 from bridge.errors import BridgeError, ConfigError
-from bridge.throughput.quantities import duration, number
+from bridge.throughput.quantities import number
 
 from .config import TrainConfig, load_train_config, read_train_config
-from .display import Display
+from .display import Display, clock_time
 from .layout import Layout, lay_out
 from .options import describe_settings, read_overrides
 from .run_folder import RunFolder
@@ -85,9 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
 
 
-def _train(
-    config: TrainConfig, layout: Layout, resumed: RunFolder | None, console: Console
-) -> int:
+def _train(config: TrainConfig, layout: Layout, resumed: RunFolder | None, console: Console) -> int:
     from maple.agents import load_checkpoint
 
     from .stage import set_stage
@@ -137,7 +135,7 @@ def _tell(trainer: Trainer, folder: RunFolder, display: Display) -> None:
     counters = trainer.counters
     display.say(
         f"{number(counters.decisions)} decisions of {number(counters.battles)} battles in "
-        f"{duration(counters.seconds)}, {number(counters.updates)} updates"
+        f"{clock_time(counters.seconds)}, {number(counters.updates)} updates"
     )
     if not trainer.is_saved:
         lost = counters.updates - (trainer.saved or 0)
@@ -173,9 +171,7 @@ def _profiled(config: TrainConfig, folder: RunFolder, display: Display) -> Itera
 
 
 def _parse(arguments: Sequence[str] | None) -> tuple[Namespace, list[str]]:
-    parser = OneLineParser(
-        "maple.train", description=_DESCRIPTION + _settings(), epilog=_EPILOG
-    )
+    parser = OneLineParser("maple.train", description=_DESCRIPTION + _settings(), epilog=_EPILOG)
     parser.usage = "python -m maple.train (--config FILE | --resume RUN) [--setting value …]"
     begun = parser.add_mutually_exclusive_group()
     begun.add_argument("--config", type=Path, metavar="FILE", help="settings, as config/train.yml")

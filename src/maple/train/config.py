@@ -113,7 +113,9 @@ class StageConfig:
     def __post_init__(self) -> None:
         mix = read_mix(self.mix)
         if not mix.keys() - {"self"}:
-            raise ConfigError(f"the mix {self.mix!r} has nobody but the agent itself to win against")
+            raise ConfigError(
+                f"the mix {self.mix!r} has nobody but the agent itself to win against"
+            )
         _at_least_one(self, "battles")
         if not 0 < self.win_rate <= 1:
             raise ConfigError(f"win_rate is {self.win_rate}, but must be above 0, and at most 1")
@@ -134,7 +136,7 @@ class OpponentsConfig:
     """
 
     mix: str = "self"
-    stages: list[StageConfig] = field(default_factory=list)
+    stages: list[Any] = field(default_factory=list)
     league_every: int = 50
     league_size: int = 20
     league_choice: Literal["uniform", "recent", "losses"] = "losses"
@@ -142,11 +144,22 @@ class OpponentsConfig:
     def __post_init__(self) -> None:
         read_mix(self.mix)
         _at_least_one(self, "league_every", "league_size")
+        stages = [_stage(number, one) for number, one in enumerate(self.stages, start=1)]
+        object.__setattr__(self, "stages", stages)
 
     @property
     def mixes(self) -> list[str]:
         """All that can be in force."""
         return [*(stage.mix for stage in self.stages), self.mix]
+
+
+def _stage(number: int, given: StageConfig | Mapping[str, Any]) -> StageConfig:
+    if isinstance(given, StageConfig):
+        return given
+    try:
+        return build_settings(StageConfig, given)
+    except ConfigError as error:
+        raise ConfigError(f"stage {number}: {error.message}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,9 +335,13 @@ def read_train_config(
 ) -> TrainConfig:
     """The settings in plain data; those in `overrides` count more."""
     merged = merge(_in_folder(data, folder), overrides or {})
-    optional = ("teams", "observation", "episodes", "decisions", "minutes", "workers", "pool")
-    optional += ("threads", "bridge", "name", "profile_name")
-    return build_settings(TrainConfig, merged, optional=optional)
+    return build_settings(TrainConfig, merged, optional=_MAY_BE_NULL)
+
+
+_MAY_BE_NULL = (
+    *("teams", "observation", "episodes", "decisions", "minutes", "workers", "pool"),
+    *("threads", "bridge", "name", "profile_name"),
+)
 
 
 def merge(below: Mapping[Any, Any], above: Mapping[Any, Any]) -> dict[Any, Any]:

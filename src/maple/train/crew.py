@@ -173,6 +173,7 @@ class WorkerCrew:
                     max(1, pool // workers + (number < pool % workers)),
                     buffers,
                     [Rollout(shape, buffer) for buffer in buffers],
+                    free=list(range(len(buffers))),
                 )
             )
 
@@ -265,8 +266,11 @@ class WorkerCrew:
                 return
 
     def _for(self, worker: _Worker, order: Order) -> Order:
-        """Battles that begin anew do so with a seed of each worker."""
-        if order.begin is None:
+        """Battles that begin anew do so with a seed of each worker.
+
+        That of the first is the one in the order, so that it plays what one process alone would.
+        """
+        if order.begin is None or not worker.number:
             return order
         return replace(order, begin=derive_seed(order.begin, f"worker {worker.number}"))
 
@@ -336,7 +340,9 @@ class WorkerCrew:
         self.lost += 1
         worker.deaths += 1
         cause = worker.last_words or f"it ended with status {code}"
-        if worker.deaths >= _MOST_DEATHS or (worker.last_words and worker.started == 1 and not worker.is_ready):
+        if worker.deaths >= _MOST_DEATHS or (
+            worker.last_words and worker.started == 1 and not worker.is_ready
+        ):
             raise WorkerFailed(
                 f"worker {worker.number} does not work: {cause}. Try --workers 0, which plays in "
                 "one process, to see where"

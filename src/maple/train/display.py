@@ -13,11 +13,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from bridge.throughput.quantities import duration, number, percent
+from bridge.throughput.quantities import number, percent
 
 from .status import Standing, Status
 
-__all__ = ["Display", "describe"]
+__all__ = ["Display", "clock_time", "describe"]
 
 _LINE_SECONDS: Final = 10.0
 _WIDTH: Final = 60
@@ -73,7 +73,7 @@ def describe(status: Status) -> str:
     """A status in one line."""
     figures, counters = status.figures, status.counters
     parts = [
-        f"{percent(status.progress)} after {duration(counters.seconds)}",
+        f"{percent(status.progress)} after {clock_time(counters.seconds)}",
         *_left(status),
         f"update {number(counters.updates)}",
         f"{number(round(status.decisions_per_s))} decisions/s",
@@ -90,7 +90,7 @@ def render(status: Status) -> Group:
     """A status as a few tables."""
     figures, counters = status.figures, status.counters
     bar = ProgressBar(total=1.0, completed=status.progress, width=_WIDTH)
-    head = f"{percent(status.progress)} after {duration(counters.seconds)}"
+    head = f"{percent(status.progress)} after {clock_time(counters.seconds)}"
     grid = Table.grid(padding=(0, 2))
     grid.add_row("speed", _speed(status))
     grid.add_row(
@@ -108,8 +108,8 @@ def render(status: Status) -> Group:
     )
     grid.add_row(
         "learning",
-        f"rate {figures.rate:.2g}, KL {figures.divergence:.4f}, clipped {percent(figures.clipped)}, "
-        f"values explain {percent(figures.explained)}",
+        f"rate {figures.rate:.2g}, KL {figures.divergence:.4f}, clipped "
+        f"{percent(figures.clipped)}, values explain {percent(figures.explained)}",
     )
     if status.returns is not None:
         parts = ", ".join(f"{name} {value:+.3f}" for name, value in status.parts.items())
@@ -124,8 +124,9 @@ def render(status: Status) -> Group:
 def _speed(status: Status) -> str:
     lag = f", network {status.lag:.1f} updates ahead" if status.lag else ""
     return (
-        f"{number(round(status.decisions_per_s))} decisions/s, {status.battles_per_s:.1f} battles/s, "
-        f"{percent(status.collecting)} of the time waiting for them{lag}"
+        f"{number(round(status.decisions_per_s))} decisions/s, "
+        f"{status.battles_per_s:.1f} battles/s, {percent(status.collecting)} of the time waiting "
+        f"for them{lag}"
     )
 
 
@@ -135,8 +136,15 @@ def _mix(status: Status) -> str:
     return f"{status.mix}{stage}{league}"
 
 
+def clock_time(seconds: float) -> str:
+    """4,210 seconds are "1:10:10", and 65 are "1:05"."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def _left(status: Status) -> list[str]:
-    return [] if status.left is None else [f"{duration(status.left)} left"]
+    return [] if status.left is None else [f"{clock_time(status.left)} left"]
 
 
 def _rate(standing: Standing) -> str:

@@ -27,7 +27,8 @@ class Layout(NamedTuple):
             if not self.workers
             else f"{self.workers} {'process plays' if self.workers == 1 else 'processes play'}"
         )
-        return f"{who}, with {self.pool} Node {'process' if self.pool == 1 else 'processes'}; {self.threads}"
+        node = f"{self.pool} Node {'process' if self.pool == 1 else 'processes'}"
+        return f"{who}, with {node}; {self.threads}"
 
 
 def lay_out(config: TrainConfig, cores: int | None = None) -> Layout:

@@ -1,4 +1,4 @@
-"""Writes the figures of a run as CSV and for TensorBoard. A disk that is full does not end a run."""
+"""Writes the figures of a run as CSV and for TensorBoard. A full disk does not end the run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Metrics:
             self._csv.write(update, scalars)
             if self._board is not None:
                 for name, value in scalars.items():
-                    self._board.add_scalar(name, value, update)  # type: ignore[no-untyped-call]
+                    self._board.add_scalar(name, value, update)
         except OSError as error:
             if not self._is_full:
                 log.warning("figures cannot be written; training goes on", cause=error.strerror)
@@ -43,7 +43,7 @@ class Metrics:
     def close(self) -> None:
         try:
             if self._board is not None:
-                self._board.close()  # type: ignore[no-untyped-call]
+                self._board.close()
         except OSError as error:
             log.warning("the last figures cannot be written", cause=error.strerror)
 
@@ -94,4 +94,4 @@ def _open_board(folder: Path, update: int) -> SummaryWriter:
     from torch.utils.tensorboard.writer import SummaryWriter
 
     # Points of later updates, which are done again, are not shown twice.
-    return SummaryWriter(str(folder), purge_step=update + 1)  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(folder), purge_step=update + 1)

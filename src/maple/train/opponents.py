@@ -74,7 +74,7 @@ class League:
                 found = [1.0] * len(members)
             case "recent":
                 found = [_RECENCY ** (len(members) - 1 - n) for n in range(len(members))]
-            case "losses":
+            case _:
                 found = [max(_LEAST, member.loss_rate) for member in members]
         total = sum(found)
         return {m.name: weight / total for m, weight in zip(members, found, strict=True)}

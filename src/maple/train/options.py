@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 
 
 def read_overrides(arguments: Sequence[str]) -> dict[str, Any]:
-    """What is given as `--key value` or `--part.key=value`; a key without a value is switched on."""
+    """What is given as `--key value` or `--part.key=value`; a key by itself is switched on."""
     found: dict[str, Any] = {}
     at = 0
     while at < len(arguments):
@@ -63,7 +63,9 @@ def names_of_settings(kind: type[Any] = TrainConfig) -> list[str]:
 
 def _default(field: Field[Any]) -> str:
     value = field.default_factory() if field.default_factory is not MISSING else field.default
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return (
+        "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    )
 
 
 def _is_option(text: str) -> bool:

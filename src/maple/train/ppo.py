@@ -200,17 +200,17 @@ class Learner:
             targets.append(found[1])
         starts = np.cumsum([0, *map(len, rollouts)])
         tables = [rollout.sequences(self._length) for rollout in rollouts]
+        columns = {
+            name: np.concatenate([getattr(one, name)[: len(one)] for one in rollouts])
+            for name in ("raw", "actions", "chances", "values", "memory")
+        }
+        shifted = [np.where(t < 0, t, t + at) for t, at in zip(tables, starts, strict=False)]
         return Batch(
-            *(
-                np.concatenate([getattr(one, name)[: len(one)] for one in rollouts])
-                for name in ("raw", "actions", "chances", "values", "memory")
-            ),
-            np.concatenate(advantages),
-            np.concatenate(targets),
-            np.concatenate(
-                [np.where(t < 0, t, t + at) for t, at in zip(tables, starts, strict=False)]
-            ),
-            float(np.concatenate(trusted).mean()) if trusted else 1.0,
+            **columns,
+            advantages=np.concatenate(advantages),
+            targets=np.concatenate(targets),
+            sequences=np.concatenate(shifted),
+            trusted=float(np.concatenate(trusted).mean()) if trusted else 1.0,
         )
 
     @torch.no_grad()
@@ -221,9 +221,7 @@ class Learner:
         table = rollout.sequences(self._length, known=False)
         each = max(1, self.config.minibatch // self._length)
         for at in range(0, len(table), each):
-            rows = self._rows(
-                table[at : at + each], rollout.raw, rollout.actions, rollout.memory
-            )
+            rows = self._rows(table[at : at + each], rollout.raw, rollout.actions, rollout.memory)
             logits, found = self._decide(rows)
             chances, _ = judge(logits, rows.masks, rows.actions, rows.second_masks)
             values[rows.numbers] = found.cpu().numpy()
@@ -249,15 +247,19 @@ class Learner:
         numbers = np.where(is_real, table, table[0])
         seen = self._observations.expand(raw[numbers.ravel()])
         real = numbers[is_real]
-        masks = seen["action_mask"].astype(np.bool_).reshape(*numbers.shape, *seen["action_mask"].shape[1:])[is_real]
+        masks = (
+            seen["action_mask"]
+            .astype(np.bool_)
+            .reshape(*numbers.shape, *seen["action_mask"].shape[1:])[is_real]
+        )
         taken = actions[real]
         second = None
         if taken.shape[1] > 1:
             allowed = self._observations.actions.second_mask(masks.view(np.int8), taken[:, 0])
             second = self._tensor(allowed.astype(np.bool_))
         return Rows(
-            self._tensor(seen["features"]).unflatten(0, numbers.shape),
-            self._tensor(seen["ids"]).unflatten(0, numbers.shape),
+            self._tensor(seen["features"]).reshape(*numbers.shape, -1),
+            self._tensor(seen["ids"]).reshape(*numbers.shape, -1),
             self._tensor(memory[numbers[0]]),
             self._tensor(masks),
             self._tensor(taken if taken.shape[1] > 1 else taken[:, 0]),
@@ -300,9 +302,7 @@ class Learner:
             is_clipped = (ratio - 1).abs() > clip
         value_loss = self._value_loss(values, old_values, targets)
         entropy = entropies.mean()
-        loss = (
-            policy_loss + self.config.value_weight * value_loss - entropy_weight * entropy
-        )
+        loss = policy_loss + self.config.value_weight * value_loss - entropy_weight * entropy
         with torch.no_grad():
             divergence = (ratio - 1 - change).mean()
             figures = (policy_loss, value_loss, entropy, divergence, is_clipped.float().mean())
@@ -326,12 +326,10 @@ class Learner:
             self.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
         with profile("optimizer_step"):
-            length = nn.utils.clip_grad_norm_(
-                self.network.parameters(), self.config.gradient_limit
-            )
+            length = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.gradient_limit)
             if not bool(torch.isfinite(loss) & torch.isfinite(length)):
                 raise LossNotFinite(
-                    f"the loss is {float(loss):g} and its gradient {float(length):g} long, so "
+                    f"the loss is {float(loss.detach()):g} and its gradient {float(length):g} long, so "
                     "there is nothing to learn from: lower the learning rate or its limit of the "
                     "gradient, or look into the batch",
                     batch=batch._asdict() | {"minibatch": rows.numbers},
@@ -365,4 +363,3 @@ class Learner:
 
 
 _DIVERGENCE = 3
-

@@ -29,9 +29,7 @@ class RewardSchedules:
         self._values = {
             name: _read(name, weights.get(name, default)) for name, default in defaults.items()
         }
-        self.parts = tuple(
-            name for name, value in self._values.items() if value.start or value.end
-        )
+        self.parts = tuple(name for name, value in self._values.items() if value.start or value.end)
 
     def at(self, progress: float) -> dict[str, float]:
         """The weight of each part that counts, when such a share of the run is done."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -102,7 +103,7 @@ class Rollout:
     def rounds(self) -> Iterator[slice]:
         """From the first to the last."""
         bounds = self._bounds[: self._counts[1] + 1].tolist()
-        for low, high in zip(bounds, bounds[1:], strict=False):
+        for low, high in pairwise(bounds):
             yield slice(low, high)
 
     @property
@@ -153,7 +154,9 @@ class Rollout:
     def arrays(self) -> dict[str, Array]:
         """All that is in it, by name."""
         used = len(self)
-        named = {name: getattr(self, name)[:used] for name in self.shape.columns if name != "counts"}
+        named = {
+            name: getattr(self, name)[:used] for name in self.shape.columns if name != "counts"
+        }
         return named | {"bounds": self._bounds[: self._counts[1] + 1]}
 
     def sequences(self, length: int, *, known: bool = True) -> Numbers:

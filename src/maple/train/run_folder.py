@@ -112,15 +112,18 @@ class RunFolder:
 
     @property
     def latest(self) -> Path:
-        """The checkpoint that the run goes on from."""
-        written = self.written()
-        if not written:
-            raise RunNotFound(f"there is no checkpoint in {self.checkpoints} to go on from")
-        return written[-1]
+        """The checkpoint that the run goes on from; raises CheckpointUnreadable without one."""
+        from maple.agents import find_checkpoint
+
+        return find_checkpoint(self.checkpoints, prefer="latest")
+
+    def point_to(self, checkpoint: Path) -> None:
+        """Makes a checkpoint the one that the run goes on from."""
+        write_whole(self.checkpoints / _LATEST, f"{checkpoint.name}\n")
 
     def written(self) -> list[Path]:
         """The checkpoints that are there, oldest first."""
-        found = (self.checkpoints.glob("update-*.pt") if self.checkpoints.is_dir() else ())
+        found = self.checkpoints.glob("update-*.pt") if self.checkpoints.is_dir() else ()
         named = [(int(m[1]), file) for file in found if (m := _UPDATE.fullmatch(file.name))]
         return [file for _, file in sorted(named)]
 

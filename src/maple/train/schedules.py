@@ -45,7 +45,9 @@ class Value:
     def __post_init__(self) -> None:
         _require_finite(self)
         if not 0 < self.until <= 1:
-            raise ConfigError(f"until is {self.until}, but must be a share of the run: above 0, to 1")
+            raise ConfigError(
+                f"until is {self.until}, but must be a share of the run: above 0, to 1"
+            )
 
     def at(self, progress: float) -> float:
         """Its value when such a share of the run is done."""
@@ -150,7 +152,7 @@ class Step(_Fixed):
 
 @dataclass(kw_only=True)
 class Plateau:
-    """Times `factor` when no score was better than the best for `patience` of them, down to `least`.
+    """Times `factor`, down to `least`, when none of `patience` scores was better than the best.
 
     A score is better if it exceeds the best by more than `margin`.
     """

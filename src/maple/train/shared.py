@@ -43,7 +43,7 @@ class SharedWeights:
         header, place = self._place(version % _PLACES)
         header[0] = _NONE
         place[:] = weights
-        header[1] = zlib.crc32(place)
+        header[1] = zlib.crc32(place.data)
         header[0] = version
 
     def read(self) -> tuple[npt.NDArray[np.float32], int]:
@@ -52,7 +52,7 @@ class SharedWeights:
             header, place = max((self._place(n) for n in range(_PLACES)), key=lambda p: p[0][0])
             version, checksum = header.tolist()
             copy = place.copy()
-            if version != _NONE and header[0] == version and zlib.crc32(copy) == checksum:
+            if version != _NONE and header[0] == version and zlib.crc32(copy.data) == checksum:
                 return copy, version
         raise RuntimeError("no version of the weights was ever whole: nobody has written any")
 

@@ -143,10 +143,10 @@ async def _ask(
             return named, None
         if not facts.needs_team:
             raise ConfigError(f"{facts.id} draws teams of its own: leave teams out")
-        packed = []
+        packed: list[str] = []
         for name, team in zip(files.names, files.teams, strict=True):
             try:
-                packed.append(await registry.validate_team(facts.id, team))
+                packed.append(await registry.validate_team(facts.id, team) or team)
             except BattleRejected as error:
                 raise BattleRejected(
                     f"the team {name} is not legal in {facts.id}: {error.message}",

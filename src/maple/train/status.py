@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
-from .budget import Counters
-from .ppo import UpdateFigures
+if TYPE_CHECKING:
+    from .budget import Counters
+    from .ppo import UpdateFigures
 
 __all__ = ["Standing", "Status"]
 

@@ -117,9 +117,7 @@ class Trainer:
         self._metrics = (
             None
             if folder is None
-            else Metrics(
-                folder, tensorboard=config.tensorboard, update=self.counters.updates
-            )
+            else Metrics(folder, tensorboard=config.tensorboard, update=self.counters.updates)
         )
         self._crew = self._hire()
 
@@ -220,9 +218,7 @@ class Trainer:
         """Versions begin at 1."""
         self._crew.publish(weights_of(self.network), self.counters.updates + 1)
 
-    def _learn(
-        self, gathered: Sequence[Gathered], order: Order, progress: float
-    ) -> UpdateFigures:
+    def _learn(self, gathered: Sequence[Gathered], order: Order, progress: float) -> UpdateFigures:
         # What was carried over from the rollout before is a little older than what follows it; the
         # loss knows how likely each action was then.
         stale = order.exploration > 0 or any(one.lag > 0 for one in gathered)
@@ -282,13 +278,14 @@ class Trainer:
         try:
             with profile("save_checkpoint"):
                 save_checkpoint(file, self._checkpoint(self._training()))
+                self.folder.point_to(file)
                 if is_best:
                     save_checkpoint(self.folder.best, self._checkpoint())
-        except CheckpointNotWritten as error:
+        except (CheckpointNotWritten, OSError) as error:
             self._best = before
             log.error(
                 "a checkpoint was not written; training goes on, and tries again with the next",
-                cause=error.message,
+                cause=str(error),
             )
             return
         self._saved = self.counters.updates
@@ -325,7 +322,6 @@ class Trainer:
         }
         return Checkpoint.of(
             self.network,
-            self.config.network,
             self.stage.observations,
             format=self.stage.format,
             facts=facts,
@@ -377,9 +373,7 @@ class Trainer:
 
     # What is told
 
-    def _status(
-        self, gathered: Sequence[Gathered], figures: UpdateFigures, order: Order
-    ) -> Status:
+    def _status(self, gathered: Sequence[Gathered], figures: UpdateFigures, order: Order) -> Status:
         progress = self._budget.progress(self.counters)
         reports = [one.report for one in gathered]
         seats = sum(report.seats for report in reports)
@@ -463,4 +457,3 @@ class _Speed:
     def waited(self) -> float:
         """The share of the time that rollouts were waited for."""
         return self._rate(3)
-

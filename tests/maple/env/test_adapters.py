@@ -337,7 +337,7 @@ def test_whoever_embeds_ids_gets_them_too() -> None:
     seen = env.reset()
     assert isinstance(seen, dict)
     assert {key: part.shape for key, part in seen.items()} == {
-        "features": (2, 1760),
+        "features": (2, 1762),
         "ids": (2, 164),
     }
     assert isinstance(env.observation_space, gymnasium.spaces.Dict)

@@ -139,7 +139,7 @@ def test_what_is_expanded_has_the_types_and_shapes_that_networks_expect() -> Non
     expanded = singles.expand(random_rows("singles", singles.bytes, 5))
     shapes = {key: (value.dtype.name, value.shape) for key, value in expanded.items()}
     assert shapes == {
-        "features": ("float32", (5, 1760)),
+        "features": ("float32", (5, 1762)),
         "ids": ("int32", (5, 164)),
         "action_mask": ("int8", (5, 26)),
     }
@@ -203,12 +203,12 @@ def test_a_class_that_does_not_exist_is_refused_by_name() -> None:
 
 def test_observations_of_another_length_are_refused_with_both_lengths() -> None:
     observations = Observations("singles", 9)
-    with pytest.raises(ObservationMismatch, match=r"788 bytes, but singles .* has 772"):
-        observations.expand(random_rows("singles", 788, 1))
-    with pytest.raises(ObservationMismatch, match="771 bytes"):
-        observations.stack([bytes(772), bytes(771)])
-    with pytest.raises(ObservationMismatch, match="1048 bytes"):
-        observations.decode(bytes(1048))
+    with pytest.raises(ObservationMismatch, match=r"790 bytes, but singles .* has 774"):
+        observations.expand(random_rows("singles", 790, 1))
+    with pytest.raises(ObservationMismatch, match="773 bytes"):
+        observations.stack([bytes(774), bytes(773)])
+    with pytest.raises(ObservationMismatch, match="1052 bytes"):
+        observations.decode(bytes(1052))
 
 
 def test_stacked_observations_are_rows() -> None:

@@ -292,7 +292,7 @@ def test_both_seats_are_agents_that_wait_for_each_other(settings: BridgeConfig) 
 
 
 REWARDS = dict.fromkeys(
-    ("win", "loss", "tie", "knock_out", "fainted", "hp", "status", "turn", "switch"), 1.0
+    ("win", "loss", "tie", "knock_out", "fainted", "hp", "status", "turn", "switch", "failed"), 1.0
 )
 
 
@@ -458,6 +458,19 @@ def test_weights_of_rewards_change_from_one_step_to_the_next(settings: BridgeCon
             assert reward == pytest.approx(parts["turn"] + parts["hp"])
         with pytest.raises(ConfigError, match="fainted cannot have a weight"):
             env.update_reward({"fainted": -1})
+
+
+def test_a_move_that_fails_is_penalised_once_each_time(settings: BridgeConfig) -> None:
+    """Fake Out works in the first turn alone."""
+    teams = {
+        "p1": "Persian||leftovers|technician|fakeout,screech|Hardy|252|||||",
+        "p2": "Wobbuffet||leftovers|shadowtag|splash|Bold|252|||||",
+    }
+    reward = {"win": 0, "loss": 0, "failed": -0.5}
+    with make(settings, "gen4anythinggoes", 1, teams=teams, reward=reward) as env:
+        env.reset()
+        given = [float(env.step(np.array([action]))[1][0]) for action in (6, 6, 6, 7, 6)]
+    assert given == [0, -0.5, -0.5, 0, -0.5]
 
 
 # Life

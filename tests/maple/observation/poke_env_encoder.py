@@ -114,6 +114,7 @@ class _Encoder:
         for place, pokemon in enumerate(self.side.actives):
             self._write_active(place, pokemon)
         self._write_decision()
+        self._write_failures()
         self._write_mask()
         self._write_side(
             0, self.battle.player_role, self.side.team, "_", self.battle.side_conditions
@@ -380,6 +381,17 @@ class _Encoder:
         )
 
     # Decisions
+
+    def _write_failures(self) -> None:
+        """By place, of the last turn; poke-env knows nothing of them."""
+        fields = self.layout["decision.asked"].fields
+        phase = self.blocks["decision.asked"][0, fields.index("phase")]
+        turn = self.battle.turn - (phase == self._class("phases", "move"))
+        roles = self.battle.player_role, self.battle.opponent_role
+        places = [f"{role}{place}" for role in roles for place in "ab"[: self.slots]]
+        for entry, place in enumerate(places):
+            failed = self.side.failures.get(place) == turn
+            self._put("last_moves.state", entry, {"failed": int(failed)})
 
     def _write_decision(self) -> None:
         battle = self.battle

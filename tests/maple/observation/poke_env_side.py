@@ -67,6 +67,10 @@ class PokeEnvSide:
         """Who could not move when it last tried."""
         self.is_late = False
         """Whether the turn has ended and the next one has not begun."""
+        self.failures: dict[str, int] = {}
+        """The turn in which the move of a place has failed last."""
+        self.chooser = ""
+        """The place for which the move was chosen that is under way."""
 
     def hear(self, seen: Seen) -> None:
         """Passes on lines and a request in the order of a server, as poke-env's Player does."""
@@ -102,6 +106,7 @@ class PokeEnvSide:
                         move._current_pp = listed["pp"]
 
     def _hear_line(self, words: list[str]) -> None:
+        self._note_failure(words)
         if len(words) == 1 or words[1] in Player.MESSAGES_TO_IGNORE:
             return
         if words[1] == "win":
@@ -159,6 +164,34 @@ class PokeEnvSide:
                     self.passed.add(pokemon)
             case "replace":
                 self.impostors.update(self._at(words[2]))
+
+    def _note_failure(self, words: list[str]) -> None:
+        match words:
+            case ["", ""]:
+                self.chooser = ""
+            case ["", "move", who, move, *more]:
+                place = who[:3]
+                causes = [
+                    word.removeprefix("[from] ") for word in more if word.startswith("[from]")
+                ]
+                cause = causes[0].removeprefix("move: ") if causes else move
+                is_chosen = cause in (move, "lockedmove") or "Pledge" in cause
+                if is_chosen or (place != self.chooser and cause.startswith("item: ")):
+                    self.chooser = place
+                elif place != self.chooser:
+                    self.chooser = ""
+            case ["", "-end", who, "move: Bide" | "Bide"]:
+                self.chooser = who[:3]
+            case ["", "-activate", _, "ability: Synchronize", *_]:
+                self.chooser = ""
+            case ["", "swap", who, to, *_] if "ab".index(who[2]) != int(to):
+                there = f"{who[:2]}{'ab'[int(to)]}"
+                turns = self.failures.pop(who[:3], -1), self.failures.pop(there, -1)
+                self.failures[there], self.failures[who[:3]] = turns
+                others = {who[:3]: there, there: who[:3]}
+                self.chooser = others.get(self.chooser, self.chooser)
+            case ["", "-fail", _, *more] if self.chooser and more[:1] != ["unboost"]:
+                self.failures[self.chooser] = self.battle.turn
 
     def _require_different(self, ident: str) -> None:
         """Ends what poke-env cannot follow: it takes two that look the same for one."""
