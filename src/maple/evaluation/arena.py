@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import re
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -32,17 +33,16 @@ from maple.env.keys import battle_key
 from maple.env.loop import OwnLoop
 from maple.env.teams import Teams, TeamsArgument
 
+from .defaults import FORMAT, PARALLEL
 from .entrants import Entrant, NetworkPlayer, seat
 from .notebook import Notebook
 from .replays import Spectated, spectate
 from .tally import Fixture, Kept, Tally
 
-__all__ = ["PARALLEL", "Arena"]
+__all__ = ["Arena", "TeamOf"]
 
 log = structlog.get_logger("maple.evaluation")
 
-PARALLEL: Final = 64
-"""How many battles are under way at a time, unless somebody wants another number."""
 # No room is forgotten here, however long an opponent thinks.
 _IDLE_SECONDS: Final = 90 * 86_400.0
 _LONGEST_NAME: Final = 60
@@ -69,7 +69,7 @@ class Arena:
 
     def __init__(
         self,
-        format: str = "gen9randombattle",
+        format: str = FORMAT,
         *,
         parallel: int = PARALLEL,
         pool: int | None = None,
@@ -123,11 +123,8 @@ class Arena:
 
     @property
     def facts(self) -> FormatFacts:
+        """What the simulator says of it."""
         return self._hall.facts
-
-    @property
-    def generation(self) -> int:
-        return self._hall.generation
 
     def play(
         self,
@@ -212,12 +209,13 @@ class _Hall:
                 notebook,
                 timeout=self._timeout,
             )
-            await rounds.play(places)
+            with _one_thread(entrants.values()):
+                await rounds.play(places)
         finally:
             await asyncio.gather(*(player.close() for player in players.values()))
 
-    def _team_of(self, seed: seeds.Seed) -> _TeamOf:
-        return _TeamOf(self._teams, seed, self._teams_are_by_player)
+    def _team_of(self, seed: seeds.Seed) -> TeamOf:
+        return TeamOf(self._teams, seed, self._teams_are_by_player)
 
     async def spectate(self, journal: Journal) -> Spectated:
         assert self._registry is not None
@@ -229,7 +227,7 @@ class _Hall:
 
 
 @dataclass(frozen=True, slots=True)
-class _TeamOf:
+class TeamOf:
     """Which team a seat of a battle brings."""
 
     teams: Teams
@@ -249,7 +247,7 @@ class _Opening:
     format: str
     seed: seeds.Seed
     players: Mapping[str, Opponent]
-    team_of: _TeamOf
+    team_of: TeamOf
 
     def battle_seed(self, fixture: Fixture) -> str:
         """The same whoever plays."""
@@ -264,6 +262,10 @@ class _Opening:
             team = self.team_of(fixture, index)
             seated.append(self.players[name].player(_name(name), team, keys[index]))
         both = [self.players[name] for name in fixture.players]
+        if seated[0].name == seated[1].name:
+            # A player of poke-env, which has a team of its own, also knows itself by its own name.
+            other = 0 if both[1].has_own_team else 1
+            seated[other] = replace(seated[other], name=f"{seated[other].name} (2)")
         room = await registry.open(
             self.format,
             seed=self.battle_seed(fixture),
@@ -458,7 +460,7 @@ class _Rounds:
         decisions = [] if self._notebook is None else self._notebook.close(place.number)
         kept = None
         if result is not None and self._tally.is_kept(fixture):
-            kept = Kept(fixture, battle.room.journal, decisions)
+            kept = Kept(fixture, battle.room.journal, result, decisions)
         self._give_up(place)
         try:
             self._tally.note(fixture, seed, result, reason, kept)
@@ -482,7 +484,29 @@ def _forfeit_first(battle: Battle) -> None:
         one.choice = None
     battle.sent += 1
     task = asyncio.ensure_future(battle.room.p1.forfeit())
-    task.add_done_callback(lambda done: battle.answered(done.exception()))
+    task.add_done_callback(
+        lambda done: battle.answered(None if done.cancelled() else done.exception())
+    )
+
+
+@contextmanager
+def _one_thread(entrants: Iterable[Entrant]) -> Iterator[None]:
+    """Has torch compute in one thread, while there are networks.
+
+    With several, what it makes of a row can depend on the size of its batch; and small batches are
+    not divided for nothing where Node needs the other cores.
+    """
+    if not any(entrant.is_learned for entrant in entrants):
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _reason(error: BridgeError | None) -> str:

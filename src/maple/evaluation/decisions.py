@@ -93,10 +93,6 @@ class Narrator:
         self._actions = observations.actions
         self._data = GenData.from_gen(observations.generation)
 
-    @property
-    def observations(self) -> Observations:
-        return self._observations
-
     def tell(
         self,
         agent: str,

@@ -46,6 +46,10 @@ class Entrant:
     name: str
     kind: OpponentKind | Learned
 
+    @property
+    def is_learned(self) -> bool:
+        return isinstance(self.kind, Learned)
+
     @classmethod
     def named(cls, name: str) -> Entrant:
         """One of those who are there without being made."""

@@ -157,14 +157,14 @@ def _is_private(line: str) -> bool:
 # Pages
 
 
-def render_page(spectated: Spectated, title: str) -> str:
+def render_page(spectated: Spectated, title: str, identity: str) -> str:
     """The battle as a page that plays it, by Showdown's own player."""
     journal = spectated.journal
     versus = f"{journal.p1.name} vs. {journal.p2.name}"
     return _PAGE.format(
         title=html.escape(f"{title}: {versus}"),
         heading=f"<strong>{html.escape(title)}</strong><br>{html.escape(versus)}",
-        identity=html.escape(re.sub(r"[^a-z0-9-]+", "-", title.lower())),
+        identity=html.escape(identity),
         log=_escape("\n".join(spectated.lines)),
         player=_PLAYER,
     )
@@ -178,6 +178,6 @@ def _escape(log: str) -> str:
 def write_replay(spectated: Spectated, folder: Path, name: str, title: str) -> Path:
     """Writes NAME.html, and NAME.log, which `python -m bridge.replay` plays again."""
     page = folder / f"{name}.html"
-    page.write_text(render_page(spectated, title), encoding="utf-8")
+    page.write_text(render_page(spectated, title, name), encoding="utf-8")
     (folder / f"{name}.log").write_text(spectated.journal.input_log(), encoding="utf-8")
     return page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from .intervals import wilson
@@ -24,7 +24,7 @@ class Played:
         number: Which battle of the two it is, from 0 on.
         seat: The agent's: "p1" or "p2".
         outcome: How it went for the agent.
-        turns: How long it was.
+        turns: How long it was; 0 if it came to no end.
         reason: "win", "tie" or "forfeit", or the error by which it failed.
         seed: The battle's own, as the simulator takes it.
     """
@@ -85,6 +85,18 @@ class Result:
     def mean_turns(self) -> float | None:
         return self.turns / self.battles if self.battles else None
 
+    def with_battle(self, played: Played) -> Result:
+        """The same with one more battle of these two."""
+        outcome = played.outcome
+        return replace(
+            self,
+            wins=self.wins + (outcome == "win"),
+            losses=self.losses + (outcome == "loss"),
+            ties=self.ties + (outcome == "tie"),
+            turns=self.turns + played.turns,
+            failed=self.failed + (outcome == "failed"),
+        )
+
     def reversed(self) -> Result:
         """The same battles, as the opponent tells them."""
         return Result(
@@ -111,14 +123,7 @@ class Result:
 
 def count(agent: str, opponent: str, battles: Iterable[Played]) -> Result:
     """The result of these battles, all of which are of these two."""
-    listed = list(battles)
-    outcomes = [one.outcome for one in listed]
-    return Result(
-        agent,
-        opponent,
-        wins=outcomes.count("win"),
-        losses=outcomes.count("loss"),
-        ties=outcomes.count("tie"),
-        turns=sum(one.turns for one in listed if one.outcome != "failed"),
-        failed=outcomes.count("failed"),
-    )
+    result = Result(agent, opponent)
+    for played in battles:
+        result = result.with_battle(played)
+    return result

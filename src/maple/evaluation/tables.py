@@ -20,12 +20,12 @@ from .results import Played, Result
 
 __all__ = [
     "battles_csv",
+    "interval",
     "matches_csv",
     "matrix_csv",
     "ratings_csv",
     "render",
     "share",
-    "told",
 ]
 
 _DASH = "\N{EN DASH}"
@@ -40,16 +40,6 @@ def render(report: Report) -> RenderableType:
     if report.ratings:
         parts += [Text(f"Elo ratings; {_scale(report)}"), _ratings(report)]
     return Group(*parts, *map(Text, notes(report)))
-
-
-def told(result: Result) -> str:
-    """A result in one line."""
-    if result.win_rate is None:
-        return f"{result.agent} against {result.opponent}: no battle came to an end"
-    return (
-        f"{result.agent} against {result.opponent}: {share(result.win_rate)} of "
-        f"{number(result.battles)} battles ({_interval(result)})"
-    )
 
 
 def share(rate: float | None) -> str:
@@ -106,7 +96,7 @@ def _matches(report: Report) -> Table:
             _plain(one.opponent),
             f"{one.wins}/{one.losses}/{one.ties}",
             share(one.win_rate),
-            _interval(one),
+            interval(one),
             MISSING if one.mean_turns is None else f"{one.mean_turns:.1f}",
         )
     return table
@@ -136,7 +126,8 @@ def _plain(name: str) -> Text:
     return Text(name)
 
 
-def _interval(result: Result) -> str:
+def interval(result: Result) -> str:
+    """Where the true win rate of a result is, at 95 %."""
     if not result.battles:
         return MISSING
     low, high = result.interval

@@ -58,6 +58,7 @@ class Kept:
 
     fixture: Fixture
     journal: Journal
+    result: RoomResult
     decisions: list[Decision]
 
 
