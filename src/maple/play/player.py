@@ -8,6 +8,7 @@ it cannot follow, the agent goes on.
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +24,6 @@ from bridge.errors import BridgeError, ConfigError
 from bridge.sampling import derive_keys
 from bridge.seeds import Seed
 from maple.agents import Checkpoint, find_checkpoint, load_checkpoint
-from maple.env import Observations
 
 from .deciding import Decider
 from .game import Game, Result
@@ -91,10 +91,10 @@ class AgentPlayer(Player):
     ) -> None:
         if not isinstance(checkpoint, Checkpoint):
             checkpoint = load_checkpoint(find_checkpoint(checkpoint))
-        format = battle_format or checkpoint.format
-        require_format(format, checkpoint)
         self.checkpoint = checkpoint
-        self.observations = observations_of(checkpoint)
+        self.observations = checkpoint.observations()
+        played = battle_format or checkpoint.format
+        require_format(played, checkpoint)
         self._network = checkpoint.network(self.observations)
         self._greedy = greedy
         self._key = derive_keys(secrets.randbits(64) if seed is None else seed)
@@ -115,7 +115,7 @@ class AgentPlayer(Player):
         # Last: the first messages may arrive before it returns, on another thread.
         super().__init__(
             account_configuration,
-            battle_format=format,
+            battle_format=played,
             # It would keep a battle from its end, if the folder cannot be written.
             save_replays=False,
             **named,
@@ -144,8 +144,8 @@ class AgentPlayer(Player):
         game = self.games.get(battle.battle_tag)
         if game is None or not game.must_choose:
             raise ConfigError(
-                f"{self.username} has nothing to choose in {battle.battle_tag}: an agent decides in "
-                "battles that a server tells it of"
+                f"{self.username} has nothing to choose in {battle.battle_tag}: an agent decides "
+                "in battles that a server tells it of"
             )
         return game
 
@@ -293,6 +293,13 @@ class AgentPlayer(Player):
 
     # The end
 
+    async def abandon(self, game: Game, cause: Exception) -> None:
+        """The battle has no end for this player: the connection is lost, say."""
+        if not game.is_over:
+            game.failure = game.failure or cause
+            game.result = Result.ENDED
+            await self._end(game, [])
+
     async def _end(self, game: Game, words: Words) -> None:
         del self.games[game.room]
         game.observed.close()
@@ -327,21 +334,15 @@ class AgentPlayer(Player):
             self.logger.error("cannot save %s: %s", file, error)
 
 
-def observations_of(checkpoint: Checkpoint) -> Observations:
-    """What the network of a checkpoint observes."""
-    signature = checkpoint.observations
-    return Observations(signature["game"], signature["generation"], signature["groups"])
-
-
 def require_format(format: str, checkpoint: Checkpoint) -> None:
     """Raises ConfigError for a format that is not of the kind that a checkpoint has learned."""
-    learned = observations_of(checkpoint)
     if format == checkpoint.format:
         return
-    generation = format[3:4] if format.startswith("gen") else ""
+    learned = checkpoint.actions["game"], checkpoint.actions["generation"]
+    generation = int(format[3]) if re.match(r"gen\d", format) else 0
     game = "doubles" if any(word in format for word in _DOUBLES) else "singles"
-    if (generation, game) != (str(learned.generation), learned.game):
+    if (game, generation) != learned:
         raise ConfigError(
-            f"the checkpoint has learned {checkpoint.format}, {learned.game} of generation "
-            f"{learned.generation}, and cannot play {format}"
+            f"the checkpoint has learned {checkpoint.format}, {learned[0]} of generation "
+            f"{learned[1]}, and cannot play {format}"
         )
