@@ -75,3 +75,12 @@ def test_the_example_of_the_profiler_saves_what_the_analyzer_reads(tmp_path: Pat
 @pytest.mark.timeout(120)
 def test_the_example_of_profiled_workers_tells_of_both(tmp_path: Path) -> None:
     assert "OPERATIONS: worker × 2" in run(examples("docs/profiling.md")[1], tmp_path)
+
+
+@pytest.mark.timeout(120)
+def test_the_examples_of_agents_keep_a_network_and_play_with_it(tmp_path: Path) -> None:
+    keep, play = examples("docs/agents.md")
+    assert run(keep, tmp_path) == ""
+    assert (tmp_path / "first.pt").exists()
+    shorter = play.replace("num_envs=64", "num_envs=4").replace("battles < 200", "battles < 2")
+    assert re.fullmatch(r"won \d+ of \d+\n", run(shorter, tmp_path))

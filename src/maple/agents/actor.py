@@ -27,6 +27,7 @@ Masks: TypeAlias = npt.NDArray[Any]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 # Matrix products take other ways for the last few rows of a batch: see bridge.sampling.Sampler.
+# So batches are filled up with their last row.
 _ROW_MULTIPLE = 16
 # What a key is derived by to decide whether to explore; 0 and 1 would be draws of actions.
 _EXPLORING = 2
@@ -121,12 +122,15 @@ class Actor:
         rows = len(features)
         if not rows:
             return self._nothing(memory)
-        # Filled up with the last row.
-        taken = np.minimum(np.arange(rows + -rows % _ROW_MULTIPLE), rows - 1)
+        given = (features, ids, memory)
+        missing = -rows % _ROW_MULTIPLE
+        if missing:
+            taken = np.minimum(np.arange(rows + missing), rows - 1)
+            given = (features[taken], ids[taken], memory[taken])
         device = next(self.network.parameters()).device
         with torch.inference_mode():
-            given = [torch.from_numpy(part[taken]).to(device) for part in (features, ids, memory)]
-            logits, values, after = self.network.step(*given)
+            tensors = [torch.from_numpy(part).to(device) for part in given]
+            logits, values, after = self.network.step(*tensors)
         return _array(logits[:rows]), _array(values[:rows]), _array(after[:rows])
 
     def _nothing(self, memory: Floats) -> tuple[Floats, Floats, Floats]:

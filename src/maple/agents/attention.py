@@ -33,7 +33,7 @@ class AttentionNetwork(MemorylessNetwork):
     """
 
     def __init__(self, config: NetworkConfig, observations: Observations) -> None:
-        super().__init__()
+        super().__init__(config)
         actions, width = observations.actions, config.size("entity")
         columns = divide_columns(observations)
         teams = [team for team in (columns.own, columns.opponent) if len(team)]

@@ -23,7 +23,7 @@ class LSTMNetwork(Network):
     """
 
     def __init__(self, config: NetworkConfig, observations: Observations) -> None:
-        super().__init__()
+        super().__init__(config)
         actions, size, width = observations.actions, config.size("memory"), config.widths[-1]
         self.memory = 2 * size
         self.inputs = Inputs(config, observations)

@@ -18,7 +18,7 @@ class MLPNetwork(MemorylessNetwork):
     """Inputs → hidden layers → logits and a value."""
 
     def __init__(self, config: NetworkConfig, observations: Observations) -> None:
-        super().__init__()
+        super().__init__(config)
         actions = observations.actions
         self.inputs = Inputs(config, observations)
         self.trunk = hidden_layers(self.inputs.width, config.widths)

@@ -22,8 +22,13 @@ class Network(nn.Module):
     for a row does not depend on the other rows of its batch.
     """
 
+    config: NetworkConfig
     memory: int = 0
     """How many numbers an agent carries from one decision to the next; all are 0 at first."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.config = config
 
     def forward(self, features: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and values of decisions by themselves, with nothing remembered."""

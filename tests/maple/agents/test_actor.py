@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,6 @@ from maple.env import Observations
 from tests.maple.agents.batches import GAMES, KINDS, SMALL, Batch, observations_of, random_batch
 
 NOBODY = np.zeros(0, np.int64)
-
-
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def opinionated(kind: str, observations: Observations) -> Network:
@@ -71,7 +62,6 @@ def test_actions_are_those_that_a_sampler_draws(kind: str, game: str, greedy: bo
     assert decided.logits.shape == batch.masks.shape
 
 
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_decided_for_a_row_is_the_same_to_the_bit_in_any_batch(kind: str) -> None:
     observations = observations_of("singles")
