@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bridge.arguments import OneLineParser, at_least_one, warn_on_stderr
-from bridge.errors import BridgeError, ConfigError
+from bridge.errors import BattleRejected, BridgeError, ConfigError
 
 if TYPE_CHECKING:
     from poke_env.ps_client import AccountConfiguration
@@ -60,6 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return asyncio.run(_play(options))
     except ConfigError as error:
         return _complain(error, _USAGE_ERROR)
+    except BattleRejected as error:
+        hint = "; --team FILE gives the agent one" if _wants_team(error, options) else ""
+        return _complain(error, _FAILURE, hint)
     except BridgeError as error:
         return _complain(error, _FAILURE)
     except KeyboardInterrupt:
@@ -314,6 +317,10 @@ def _add_ways(parser: ArgumentParser) -> None:
     )
 
 
-def _complain(error: BridgeError, status: int) -> int:
-    print(f"error: {error.in_one_line()}", file=sys.stderr)
+def _wants_team(error: BattleRejected, options: Namespace) -> bool:
+    return options.team is None and "team" in error.message.lower()
+
+
+def _complain(error: BridgeError, status: int, hint: str = "") -> int:
+    print(f"error: {error.in_one_line()}{hint}", file=sys.stderr)
     return status

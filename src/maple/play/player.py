@@ -37,7 +37,7 @@ Words = list[str]
 # For who waits to be shown the team sheets that both players have to agree to.
 _SHEETS_SECONDS: Final = 30.0
 # What the server says to a choice that comes after it has chosen by itself, or the battle is over.
-_TOO_LATE: Final = ("too late", "nothing to choose", "game is over", "battle is over")
+_TOO_LATE: Final = ("too late", "nothing to choose", "not your turn", "game is over")
 _DEFAULT: Final = "default"
 # What the names of formats have that are doubles.
 _DOUBLES: Final = ("double", "vgc", "2v2", "metronome")

@@ -15,7 +15,7 @@ from poke_env.ps_client.server_configuration import (
     ShowdownServerConfiguration,
 )
 
-from bridge.errors import BridgeError, ConfigError, ConnectionLost
+from bridge.errors import BridgeError, ConfigError, ConnectionLost, PlayerFailed
 from bridge.poke_env import RemoteServerConfiguration, install
 from bridge.poke_env.client import RemoteClient
 
@@ -77,6 +77,8 @@ class AgentClient(RemoteClient):
         conversation = self._conversations.pop(error.room, None)
         if conversation is not None:
             conversation.stop()
+        if isinstance(error, PlayerFailed):
+            self._send(f"{error.room}|/forfeit")
         if self.on_broken is not None:
             self.on_broken(error.room, error)
 

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
 from bridge.errors import BattleRejected, BridgeError, ConnectionLost
@@ -122,15 +122,17 @@ class Session:
         self._server = server
         self._way = way
         self._tell = tell
-        self._free = asyncio.Semaphore(concurrent)
+        self._concurrent = concurrent
         self._answers: asyncio.Queue[Game | BridgeError] = asyncio.Queue()
-        self._idle = asyncio.Event()
-        self._idle.set()
+        """What becomes of what was asked for."""
+        self._over = asyncio.Event()
+        """Set each time that a battle is over."""
         self._lost: asyncio.Future[BridgeError] = asyncio.get_running_loop().create_future()
         self._ending: set[asyncio.Task[None]] = set()
         self._is_asking = False
+        self._is_leaving = False
         player.on_begin, player.on_end = self._begun, self._ended
-        client.on_refused = self._answers.put_nowait
+        client.on_refused = self._refused
         client.on_broken, client.on_lost = self._broken, self._lose
 
     def __repr__(self) -> str:
@@ -168,15 +170,21 @@ class Session:
         begun = 0
         refusal = None
         while refusal is None and (self._way.count is None or begun < self._way.count):
-            await self._free.acquire()
+            await self._until_there_are(self._concurrent - 1)
             try:
                 begun += await self._start()
             except BattleRejected as error:
                 refusal = error
         # Also after a refusal: what has begun goes on to its end.
-        await self._idle.wait()
+        await self._until_there_are(0)
         if refusal is not None:
             raise refusal
+
+    async def _until_there_are(self, most: int) -> None:
+        """Waits until so few battles are being played, or fewer."""
+        while len(self._player.games) > most:
+            self._over.clear()
+            await self._over.wait()
 
     async def _log_in(self) -> None:
         try:
@@ -192,26 +200,34 @@ class Session:
         """Whether another battle has begun; raises BattleRejected if none will."""
         self._is_asking = True
         await self._way.ask(self._player)
-        try:
-            async with asyncio.timeout(self._way.begin_seconds):
-                answer = await self._answers.get()
-        except TimeoutError:
-            answer = BattleRejected("the battle that was accepted has not begun")
+        answer = await self._answer()
         self._is_asking = False
         if isinstance(answer, Game):
             return True
-        self._free.release()
-        # A team that is not legal is not so for anybody.
-        if not self._way.survives_refusals or "team" in answer.message.lower():
+        # A team that is not legal is so for nobody.
+        if not self._way.survives_refusals or answer.message.startswith("Your team"):
             raise answer
         self._tell(f"no battle: {answer.in_one_line()}")
         return False
 
+    async def _answer(self) -> Game | BridgeError:
+        try:
+            async with asyncio.timeout(self._way.begin_seconds):
+                return await self._answers.get()
+        except TimeoutError:
+            return BattleRejected("a battle that was accepted has not begun")
+
     # What becomes of battles
 
     def _begun(self, game: Game) -> None:
-        self._idle.clear()
-        self._answers.put_nowait(game)
+        if self._is_asking:
+            self._answers.put_nowait(game)
+        if self._is_leaving:
+            self._do(self._client.send_message("/forfeit", game.room))
+
+    def _refused(self, error: BridgeError) -> None:
+        if self._is_asking:
+            self._answers.put_nowait(error)
 
     def _ended(self, game: Game) -> None:
         assert game.result is not None
@@ -221,9 +237,7 @@ class Session:
         self._tell(self._line(game))
         # poke-env keeps its model of each battle for ever.
         self._player._battles.pop(game.room, None)
-        self._free.release()
-        if not self._player.games:
-            self._idle.set()
+        self._over.set()
 
     def _line(self, game: Game) -> str:
         assert game.result is not None
@@ -253,9 +267,12 @@ class Session:
     def _broken(self, room: str, error: BridgeError) -> None:
         game = self._player.games.get(room)
         if game is not None:
-            task = asyncio.ensure_future(self._player.abandon(game, error))
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
+            self._do(self._player.abandon(game, error))
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
 
     def _lose(self, error: BridgeError) -> None:
         if not self._lost.done():
@@ -271,10 +288,11 @@ class Session:
 
     async def _leave(self) -> None:
         """Nobody is kept waiting: what is under way is forfeited, what was asked for withdrawn."""
+        self._is_leaving = True
         if self._is_asking:
             await self._way.withdraw(self._player)
         for room in list(self._player.games):
             await self._client.send_message("/forfeit", room)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FORFEIT_SECONDS):
-                await self._idle.wait()
+                await self._until_there_are(0)
