@@ -115,7 +115,8 @@ def _session(options: Namespace, way: Way) -> Session:
         start_timer_on_battle_start=options.timer,
         # As many as begin: the session sees to it that those are not too many.
         max_concurrent_battles=0,
-        log_level=logging.CRITICAL,
+        # What goes wrong is told here, and told once.
+        log_level=logging.CRITICAL + 1,
         loop=asyncio.get_running_loop(),
         start_listening=False,
     )

@@ -169,8 +169,12 @@ class AgentPlayer(Player):
                 return
             try:
                 await self._hear(game, words)
-            except Exception as cause:  # noqa: BLE001 - one battle must not end the others
-                await self._give_up(game, cause)
+            except Exception as cause:
+                # One battle must not end the others.
+                if game.is_over:
+                    self.logger.exception("after the end of %s", room)
+                else:
+                    await self._give_up(game, cause)
 
     async def _begin(self, room: str, heading: Words) -> None:
         game = self.games.get(room)
@@ -230,9 +234,9 @@ class AgentPlayer(Player):
             battle.parse_request(request, self._strict_battle_tracking)
         except Exception as cause:  # noqa: BLE001 - whatever a model raises
             self.logger.info("poke-env cannot read a request of %s: %r", game.room, cause)
-        if not game.must_choose:
-            self._waiting.set()
-        elif self._waits_for_sheets(game):
+        if game.failure is not None or not game.must_choose:
+            return
+        if self._waits_for_sheets(game):
             self._wait_for_sheets(game)
         else:
             await self._decide(game)
@@ -252,20 +256,19 @@ class AgentPlayer(Player):
 
     async def _take_error(self, game: Game, text: str) -> None:
         if text.startswith("[Unavailable choice]"):
-            # What it has revealed is in the request that follows.
-            self._trying_again.set()
-        elif not text.startswith("[Invalid choice]"):
-            self.logger.warning("%s: %s", game.room, text)
-        elif not any(words in text for words in _TOO_LATE):
-            game.refusals += 1
-            self.logger.warning("%s: a choice was refused: %s", game.room, text)
-            if game.refusals > 1:
-                raise BridgeError(f"the server refused two choices: {text}", room=game.room)
-            await self._say(game, Choice(_DEFAULT).message)
+            # What that has revealed is in the request that follows.
+            return
+        self.logger.warning("%s: %s", game.room, text)
+        if not text.startswith("[Invalid choice]") or any(words in text for words in _TOO_LATE):
+            return
+        game.refusals += 1
+        if game.refusals > 1:
+            raise BridgeError(f"the server refused two choices: {text}", room=game.room)
+        await self._say(game, Choice(_DEFAULT).message)
 
     async def _give_up(self, game: Game, cause: Exception) -> None:
         """Forfeits: a battle that the agent does not play would keep somebody waiting."""
-        if game.failure is not None or game.is_over:
+        if game.failure is not None:
             return
         game.failure = cause
         self.logger.error("%s gives %s up: %s", self.username, game.room, cause)

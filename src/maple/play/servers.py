@@ -97,7 +97,9 @@ class AgentClient(RemoteClient):
                 self.lose(error)
                 return
         await self.send_message(f"/trn {self.username},0,{assertion}")
-        await self.change_avatar(self._avatar)
+        if self._avatar is not None:
+            # At once: poke-env's own way looks again and again whether it is logged in.
+            await self.send_message(f"/avatar {self._avatar}")
 
     async def _prove_who_it_is(self, challenge: str) -> str:
         """What the login server gives for a name and its password."""

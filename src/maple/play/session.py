@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
-from bridge.errors import BattleRejected, BridgeError, ConnectionLost
+from bridge.errors import BattleRejected, BridgeError, ConfigError, ConnectionLost
 
 from .game import Game, Result
 from .servers import AgentClient, AgentServer
@@ -112,8 +112,11 @@ class Session:
     ) -> None:
         client = player.ps_client
         server = client.server_configuration
-        assert isinstance(client, AgentClient)
-        assert isinstance(server, AgentServer)
+        if not isinstance(client, AgentClient) or not isinstance(server, AgentServer):
+            raise ConfigError(
+                f"{player.username} is at a server of another kind: make the player with "
+                "server_configuration=find_server(…), start_listening=False, and the running loop"
+            )
         self.results: Counter[Result] = Counter()
         self.given_up = 0
         """Battles that did not go on for a reason of ours."""

@@ -18,7 +18,7 @@ from maple.env import Observations
 from maple.play import AgentPlayer, Game
 from tests.bridge.poke_env.cast import leave
 
-__all__ = ["PLAY_SECONDS", "TRAPPERS", "Brief", "Stage", "fresh"]
+__all__ = ["PLAY_SECONDS", "TRAPPERS", "Brief", "Default", "Stage", "fresh"]
 
 PLAY_SECONDS: Final = 60.0
 # Whoever stands against them cannot leave, and learns of it by a refusal.
@@ -46,6 +46,13 @@ class Brief(RandomPlayer):
 
     def choose_move(self, battle: AbstractBattle) -> BattleOrder:
         return ForfeitBattleOrder() if battle.turn >= 3 else self.choose_random_move(battle)
+
+
+class Default(RandomPlayer):
+    """Does what the simulator would do for it, and in its eighth turn gives up."""
+
+    def choose_move(self, battle: AbstractBattle) -> BattleOrder:
+        return ForfeitBattleOrder() if battle.turn >= 8 else self.choose_default_move()
 
 
 class Stage:

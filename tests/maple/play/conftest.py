@@ -9,8 +9,24 @@ import pytest
 from poke_env.ps_client.server_configuration import ServerConfiguration
 
 from bridge.serve.websocket import websocket_url
+from tests.maple.observation.matchups import GIVEN
+from tests.maple.observation.recorded import Matchup, RecordedBattle, record
 from tests.maple.play.cast import Stage
 from tests.serving import QUICK, servers, still_there
+
+MATCHUPS = [
+    Matchup("gen9randombattle", 5),
+    Matchup("gen9randomdoublesbattle", 5),
+    Matchup("gen4randombattle", 5),
+    Matchup("gen1randombattle", 5),
+    *(Matchup(name, 5, teams) for name, teams in GIVEN),
+]
+
+
+@pytest.fixture(scope="session")
+def battles(own_cache: None) -> list[RecordedBattle]:
+    """Battles of several kinds, as the bridge has them."""
+    return record(MATCHUPS)
 
 
 @pytest.fixture(scope="session")

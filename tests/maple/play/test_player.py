@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from poke_env.battle import AbstractBattle
 from poke_env.battle.battle import Battle as Model
-from poke_env.player import RandomPlayer
-from poke_env.player.battle_order import BattleOrder, ForfeitBattleOrder
 
 from bridge.errors import ConfigError
 from bridge.poke_env import local_server
@@ -21,17 +18,17 @@ from maple.agents import CheckpointUnreadable, save_checkpoint
 from maple.play import AgentPlayer, Game, ObservationFailed, Observer, Result
 from maple.play.deciding import Decider
 from tests.bridge.poke_env.cast import VGC_TEAM, leave
-from tests.maple.play.cast import PLAY_SECONDS, TRAPPERS, Brief, Stage, fresh
+from tests.maple.play.cast import PLAY_SECONDS, TRAPPERS, Brief, Default, Stage, fresh
 
 GENERATIONS = [("gen1randombattle", 1), ("gen4randombattle", 4), ("gen7randombattle", 7)]
 
 
 async def test_an_agent_plays_several_battles_at_once(stage: Stage) -> None:
     agent = stage.agent(fresh(kind="lstm"))
-    games = await stage.play(agent, battles=3)
+    games = await stage.play(agent, Default, battles=3)
     assert [game.failure for game in games] == [None] * 3
     assert {game.result for game in games} <= {Result.WON, Result.LOST, Result.TIED}
-    assert all(game.decider.decisions >= game.turns > 5 for game in games)
+    assert all(game.decider.decisions >= game.turns - 1 > 5 for game in games)
     assert all(game.opponent.startswith("Opponent") for game in games)
     won = sum(game.result is Result.WON for game in games)
     assert (agent.n_finished_battles, agent.n_won_battles) == (3, won)
@@ -72,6 +69,26 @@ async def test_an_agent_picks_whom_it_brings(
     assert shown == [agrees and opponent_agrees]
 
 
+async def test_who_never_says_whether_it_shows_its_sheets_is_not_waited_for(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("maple.play.player._SHEETS_SECONDS", 0.1)
+    agent = stage.agent(
+        fresh("gen9vgc2025regi", "doubles", 9), team=VGC_TEAM, accept_open_team_sheet=True
+    )
+    silent = stage.opponent(agent.format, Brief, team=VGC_TEAM)
+    say = silent.ps_client.send_message
+
+    async def send_message(message: str, room: str = "", message_2: str | None = None) -> None:
+        if message != "/rejectopenteamsheets":
+            await say(message, room, message_2)
+
+    monkeypatch.setattr(silent.ps_client, "send_message", send_message)
+    async with asyncio.timeout(PLAY_SECONDS):
+        await agent.battle_against(silent)
+    assert (stage.ended[0].failure, stage.ended[0].sheets_are_settled) == (None, False)
+
+
 def sheets(agent: AgentPlayer, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether the agent knows an item of its opponent when it first picks."""
     known: list[bool] = []
@@ -87,27 +104,15 @@ def sheets(agent: AgentPlayer, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return known
 
 
-class Default(RandomPlayer):
-    """Does what the simulator would do for it, and in its eighth turn gives up."""
-
-    def choose_move(self, battle: AbstractBattle) -> BattleOrder:
-        return ForfeitBattleOrder() if battle.turn >= 8 else self.choose_default_move()
-
-
-async def test_in_this_process_a_seed_decides_what_is_drawn() -> None:
-    said = []
-    for _ in range(2):
-        with local_server(pool=1, warmup_battles=0, seed=7) as server:
-            agent = AgentPlayer(fresh(), server_configuration=server, seed=3)
-            said.append(overhear(agent))
-            opponent = Default(server_configuration=server)
-            async with asyncio.timeout(PLAY_SECONDS):
-                await agent.battle_against(opponent)
-            assert agent.n_finished_battles == 1
-            await agent.close()
-            await leave(opponent)
-    assert said[0] == said[1]
-    assert len(said[0]) > 5
+async def test_an_agent_plays_in_this_process() -> None:
+    with local_server(pool=1, warmup_battles=0) as server:
+        agent = AgentPlayer(fresh(), server_configuration=server)
+        opponent = Brief(server_configuration=server)
+        async with asyncio.timeout(PLAY_SECONDS):
+            await agent.battle_against(opponent)
+        assert agent.n_won_battles == 1
+        await agent.close()
+        await leave(opponent)
 
 
 def overhear(agent: AgentPlayer) -> list[str]:
@@ -217,7 +222,7 @@ def breaking(parse: Callable[..., None], username: str) -> Callable[..., None]:
 async def test_battles_go_on_when_the_process_that_observes_is_killed(stage: Stage) -> None:
     agent = stage.agent()
     opponent = stage.opponent()
-    playing = asyncio.ensure_future(agent.battle_against(opponent, n_battles=2))
+    playing = asyncio.ensure_future(agent.battle_against(opponent))
     async with asyncio.timeout(PLAY_SECONDS):
         for starts in (1, 2):
             while agent.observer.starts < starts or agent.observer.pid is None:  # noqa: ASYNC110
@@ -225,7 +230,7 @@ async def test_battles_go_on_when_the_process_that_observes_is_killed(stage: Sta
             os.kill(agent.observer.pid, signal.SIGKILL)
         await playing
     assert agent.observer.starts > 2
-    assert [game.failure for game in stage.ended] == [None] * 2
+    assert [game.failure for game in stage.ended] == [None]
 
 
 async def test_a_battle_that_cannot_be_followed_is_given_up(
