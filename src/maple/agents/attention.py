@@ -15,7 +15,8 @@ from maple.env import Observations
 from .blocks.attention import AttentionLayer
 from .blocks.embeddings import Embeddings
 from .blocks.gathering import Gathering
-from .blocks.layers import Heads, hidden_layers, linear
+from .blocks.heads import Heads
+from .blocks.layers import hidden_layers, linear
 from .blocks.standing import Standing
 from .columns import Entities, divide_columns
 from .config import NetworkConfig
@@ -34,7 +35,7 @@ class AttentionNetwork(MemorylessNetwork):
 
     def __init__(self, config: NetworkConfig, observations: Observations) -> None:
         super().__init__(config)
-        actions, width = observations.actions, config.size("entity")
+        width = config.size("entity")
         columns = divide_columns(observations)
         teams = [team for team in (columns.own, columns.opponent) if len(team)]
         self._sizes = [len(team) for team in teams]
@@ -48,7 +49,7 @@ class AttentionNetwork(MemorylessNetwork):
         # The field itself, and what is read of each team.
         count = 1 + sum(reader.count for reader in readers)
         self.trunk = hidden_layers(count * width, config.widths)
-        self.heads = Heads(config.widths[-1], actions.slots, actions.size)
+        self.heads = Heads(config.widths[-1], config, observations, self.entities.embeddings)
         self.switches = (
             _Switches(observations, config.widths[-1], width) if len(columns.own) else None
         )
@@ -58,7 +59,7 @@ class AttentionNetwork(MemorylessNetwork):
         *teams, field = things.split([*self._sizes, 1], dim=1)
         read = [reader(team, features) for reader, team in zip(self.readers, teams, strict=True)]
         inner = self.trunk(torch.cat((field[:, 0], *read), dim=1))
-        logits, values = self.heads(inner)
+        logits, values = self.heads(inner, features, ids, self.entities.embeddings)
         if self.switches is not None:
             logits = logits + self.switches(inner, teams[0])
         return logits, values
@@ -91,7 +92,8 @@ class _Vectors(nn.Module):
 
     def forward(self, features: Tensor, ids: Tensor) -> Tensor:
         parts = [self.features.divide(self.features(features))]
-        embedded = self.embeddings([gathering(ids) for gathering in self.ids])
+        gathered = zip(self.embeddings.kinds, self.ids, strict=True)
+        embedded = self.embeddings({kind: gathering(ids) for kind, gathering in gathered})
         gatherings = cast("Iterable[Gathering]", self.ids)
         parts += [own.divide(numbers) for own, numbers in zip(gatherings, embedded, strict=True)]
         groups = zip(*parts, strict=True)

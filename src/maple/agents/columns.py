@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from maple.env import Observations
 
-__all__ = ["Columns", "Entities", "Places", "divide_columns"]
+__all__ = ["Columns", "Entities", "Moves", "Numbers", "Places", "divide_columns"]
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
@@ -38,17 +38,26 @@ class Entities:
         return len(self.features)
 
 
+class Moves(NamedTuple):
+    """The columns of each move of each Pokémon, [Pokémon, moves, columns]; of ids by their kind."""
+
+    features: Numbers
+    ids: dict[str, Numbers]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
     """The columns of observations: those of both teams' Pokémon, and of everything else.
 
     A team of which nothing is observed has no entities; everything else is a single one. Estimates
     of damage stand with the own Pokémon: what each does to those opposite, and what they do to it.
+    Those of own moves are once more in `own_moves`, unless nothing is observed of them.
     """
 
     own: Entities
     opponent: Entities
     field: Entities
+    own_moves: Moves | None
 
 
 def divide_columns(observations: Observations) -> Columns:
@@ -71,7 +80,19 @@ def divide_columns(observations: Observations) -> Columns:
             _places(observations, whose, features),
         )
 
-    return Columns(entities("own"), entities("opponent"), entities("field"))
+    own_moves = Moves(
+        _move_table(observations, features),
+        {
+            kind: _move_table(observations, [one for one in ids if kinds[one.at] == kind])
+            for kind in dict.fromkeys(kinds)
+        },
+    )
+    return Columns(
+        entities("own"),
+        entities("opponent"),
+        entities("field"),
+        own_moves if own_moves.features.size else None,
+    )
 
 
 class _Column(NamedTuple):
@@ -99,8 +120,9 @@ def _owners(observations: Observations, names: list[str]) -> list[_Column]:
                 owner = group.removesuffix("_moves"), number, f"move.{move}.{block}.{rest}"
             case "damage", "own":
                 # By Pokémon, move, and at whom it is aimed.
-                number, move = divmod(number, moves * slots)
-                owner = "own", number, f"damage.{move}"
+                number, target = divmod(number, slots)
+                number, move = divmod(number, moves)
+                owner = "own", number, f"move.{move}.damage.{target}"
             case "damage", "opponent":
                 # By whoever stands opposite, move, and whom it hits.
                 move, number = divmod(number, team)
@@ -122,6 +144,15 @@ def _table(whose: str, columns: list[_Column]) -> Numbers:
         raise AssertionError(f"the columns of one Pokémon are not those of another: {order}")
     rows = [[by_number[number][name] for name in order] for number in sorted(by_number)]
     return np.array(rows, np.int64).reshape(len(rows), len(order))
+
+
+def _move_table(observations: Observations, columns: list[_Column]) -> Numbers:
+    """The columns of each own move in each row of each Pokémon."""
+    of_moves = [
+        [one for one in columns if one.name.startswith(f"move.{move}.")]
+        for move in range(observations.spec.data["moves"])
+    ]
+    return np.stack([_table("own", one) for one in of_moves], axis=1)
 
 
 def _places(observations: Observations, whose: str, features: list[_Column]) -> Places | None:

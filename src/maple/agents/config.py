@@ -39,9 +39,9 @@ _WITH: Final[dict[str, Any]] = {
     "type_size": 4,
 }
 _DEFAULTS: Final[dict[str, dict[str, Any]]] = {
-    "mlp": {"hidden": (256, 256), "focus": True, **_WITHOUT},
-    "lstm": {"hidden": (256, 256), "focus": True, "memory": 256, **_WITHOUT},
-    "attention": {"hidden": (256,), "entity": 48, "heads": 2, "layers": 2, **_WITH},
+    "mlp": {"hidden": (256, 256), "moves": 64, **_WITHOUT},
+    "lstm": {"hidden": (256, 256), "moves": 64, "memory": 256, **_WITHOUT},
+    "attention": {"hidden": (256,), "moves": 64, "entity": 48, "heads": 2, "layers": 2, **_WITH},
 }
 """The settings of each kind; those that are not among them it does not have."""
 
@@ -58,9 +58,8 @@ class NetworkConfig:
             before, "attention" for one in which the twelve Pokémon look at each other.
         hidden: The widths of the hidden layers, of all kinds. They come before the memory of an
             lstm, and after attention. By default [256, 256], and [256] for attention.
-        focus: Of mlp and lstm: whether those who stand on the field are shown once more, in columns
-            of their own, so that whoever may move is in the same place. True by default. Attention
-            looks at them anyway.
+        moves: The width of a layer that judges the moves of those who may act, one by one and all
+            alike, and adds to the logits of using them; 0 for none. Of all kinds, 64 by default.
         memory: Of lstm: how many numbers it gives on from decision to decision, 256 by default; it
             keeps as many again to itself.
         entity: Of attention: the width of a Pokémon's vector, 48 by default. A multiple of `heads`.
@@ -77,7 +76,7 @@ class NetworkConfig:
 
     kind: NetworkKind = "mlp"
     hidden: tuple[int, ...] | None = None
-    focus: bool | None = None
+    moves: int | None = None
     memory: int | None = None
     entity: int | None = None
     heads: int | None = None
@@ -109,7 +108,7 @@ class NetworkConfig:
         for name in ("memory", "entity", "heads", "layers"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ConfigError(f"{name} is {getattr(self, name)}, but must be at least 1")
-        for name in EMBEDDED.values():
+        for name in ("moves", *EMBEDDED.values()):
             if getattr(self, name) < 0:
                 raise ConfigError(f"{name} is {getattr(self, name)}, but must be at least 0")
         if self.entity and self.heads and self.entity % self.heads:

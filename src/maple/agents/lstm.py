@@ -7,8 +7,9 @@ from torch import Tensor, nn
 
 from maple.env import Observations
 
+from .blocks.heads import Heads
 from .blocks.inputs import Inputs
-from .blocks.layers import Heads, hidden_layers
+from .blocks.layers import hidden_layers
 from .config import NetworkConfig
 from .network import Network
 
@@ -24,23 +25,24 @@ class LSTMNetwork(Network):
 
     def __init__(self, config: NetworkConfig, observations: Observations) -> None:
         super().__init__(config)
-        actions, size, width = observations.actions, config.size("memory"), config.widths[-1]
+        size, width = config.size("memory"), config.widths[-1]
         self.memory = 2 * size
         self.inputs = Inputs(config, observations)
         self.trunk = hidden_layers(self.inputs.width, config.widths)
         self.lstm = _lstm(width, size)
-        self.heads = Heads(width + size, actions.slots, actions.size)
+        self.heads = Heads(width + size, config, observations, self.inputs.embeddings)
 
     def step(self, features: Tensor, ids: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         inner, memory = self._remember(self.trunk(self.inputs(features, ids))[None], memory)
-        logits, values = self.heads(inner[0])
+        logits, values = self.heads(inner[0], features, ids, self.inputs.embeddings)
         return logits, values, memory
 
     def unroll(self, features: Tensor, ids: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         shape = features.shape[:2]
-        inner = self.trunk(self.inputs(features.flatten(0, 1), ids.flatten(0, 1)))
+        features, ids = features.flatten(0, 1), ids.flatten(0, 1)
+        inner = self.trunk(self.inputs(features, ids))
         inner, _ = self._remember(inner.unflatten(0, shape), memory)
-        logits, values = self.heads(inner.flatten(0, 1))
+        logits, values = self.heads(inner.flatten(0, 1), features, ids, self.inputs.embeddings)
         return logits.unflatten(0, shape), values.unflatten(0, shape)
 
     def _remember(self, inner: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:

@@ -6,8 +6,9 @@ from torch import Tensor
 
 from maple.env import Observations
 
+from .blocks.heads import Heads
 from .blocks.inputs import Inputs
-from .blocks.layers import Heads, hidden_layers
+from .blocks.layers import hidden_layers
 from .config import NetworkConfig
 from .network import MemorylessNetwork
 
@@ -19,11 +20,11 @@ class MLPNetwork(MemorylessNetwork):
 
     def __init__(self, config: NetworkConfig, observations: Observations) -> None:
         super().__init__(config)
-        actions = observations.actions
         self.inputs = Inputs(config, observations)
         self.trunk = hidden_layers(self.inputs.width, config.widths)
-        self.heads = Heads(config.widths[-1], actions.slots, actions.size)
+        self.heads = Heads(config.widths[-1], config, observations, self.inputs.embeddings)
 
     def forward(self, features: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        logits, values = self.heads(self.trunk(self.inputs(features, ids)))
+        inner = self.trunk(self.inputs(features, ids))
+        logits, values = self.heads(inner, features, ids, self.inputs.embeddings)
         return logits, values

@@ -18,13 +18,14 @@ from tests.maple.env.rows import SPEC, random_rows, write
 KINDS = ("mlp", "lstm", "attention")
 GAMES = ("singles", "doubles")
 SMALL = {
-    "mlp": NetworkConfig(kind="mlp", hidden=(16, 8), species_size=3, type_size=2),
-    "lstm": NetworkConfig(kind="lstm", hidden=(16,), memory=8, move_size=2),
+    "mlp": NetworkConfig(kind="mlp", hidden=(16, 8), moves=4, species_size=3, type_size=2),
+    "lstm": NetworkConfig(kind="lstm", hidden=(16,), moves=4, memory=8, move_size=2),
     "attention": NetworkConfig(
         kind="attention",
         entity=8,
         layers=1,
         hidden=(16,),
+        moves=4,
         species_size=3,
         move_size=2,
         item_size=2,

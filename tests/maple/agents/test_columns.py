@@ -48,6 +48,22 @@ def test_a_pokemon_has_its_moves_and_what_they_do(game: str) -> None:
 
 
 @pytest.mark.parametrize("game", GAMES)
+def test_a_move_has_what_it_is_and_what_it_does(game: str) -> None:
+    observations = observations_of(game)
+    moves, slots = divide_columns(observations).own_moves, observations.actions.slots
+    assert moves is not None
+    names = np.array(observations.feature_names())
+    expected = {name for name in names if name.startswith("own_moves.14.")}
+    expected |= {f"damage.{14 * slots + target}.own.estimate" for target in range(slots)}
+    assert set(names[moves.features[3, 2]]) == expected
+    assert moves.features.shape == (6, 4, len(expected))
+    id_names = np.array(observations.id_names())
+    assert id_names[moves.ids["types"][3, 2]].tolist() == ["own_moves.14.which.move.type"]
+    assert not moves.ids["species"].size
+    assert divide_columns(observations_of(game, ("own_team",))).own_moves is None
+
+
+@pytest.mark.parametrize("game", GAMES)
 def test_a_column_of_one_pokemon_means_the_same_of_all_others(game: str) -> None:
     observations = observations_of(game)
     columns = divide_columns(observations)

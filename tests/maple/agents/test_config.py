@@ -18,9 +18,9 @@ from maple.agents import NetworkConfig, build_network_config, load_network_confi
 def test_each_kind_has_defaults_for_what_it_has_and_nothing_else() -> None:
     mlp, lstm, attention = (NetworkConfig(kind=kind) for kind in ("mlp", "lstm", "attention"))
     assert NetworkConfig() == mlp
-    assert (mlp.hidden, mlp.focus, mlp.memory, mlp.entity) == ((256, 256), True, None, None)
+    assert (mlp.hidden, mlp.moves, mlp.memory, mlp.entity) == ((256, 256), 64, None, None)
     assert (lstm.memory, lstm.heads, lstm.embeddings) == (256, None, {})
-    assert (attention.layers, attention.focus, attention.memory) == (2, None, None)
+    assert (attention.layers, attention.moves, attention.memory) == (2, 64, None)
     assert attention.embeddings["species"] == 16
     assert attention.size("entity") % attention.size("heads") == 0
 
@@ -51,7 +51,7 @@ def test_settings_are_read_from_a_file(tmp_path: Path) -> None:
         ({"hidden": "wide"}, "hidden"),
         ({"memory": 64}, "memory is for lstm, not for mlp"),
         ({"kind": "attention", "memory": 64}, "memory is for lstm, not for attention"),
-        ({"kind": "attention", "focus": True}, "focus is for mlp and lstm, not for attention"),
+        ({"moves": -1}, "moves is -1, but must be at least 0"),
         ({"kind": "lstm", "layers": 1}, "layers is for attention, not for lstm"),
         ({"kind": "lstm", "memory": 0}, "memory is 0, but must be at least 1"),
         ({"species_size": -1}, "species_size is -1, but must be at least 0"),

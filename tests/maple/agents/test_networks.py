@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from torch import Tensor
 
 from maple.agents import NetworkConfig, make_network, weight_count
+from maple.agents.blocks.embeddings import Embeddings
+from maple.agents.blocks.heads import Heads
 from maple.agents.blocks.standing import Focus
-from maple.agents.columns import divide_columns
+from maple.agents.columns import Entities, divide_columns
+from maple.env import Actions
 from tests.maple.agents.batches import (
     GAMES,
     KINDS,
@@ -150,7 +155,7 @@ def test_at_first_all_actions_are_about_as_likely() -> None:
 
 CHANGES: dict[str, Any] = {
     "hidden": (16, 16),
-    "focus": False,
+    "moves": 0,
     "memory": 4,
     "entity": 16,
     "heads": 1,
@@ -184,12 +189,12 @@ def test_every_setting_of_a_kind_makes_another_network(kind: str) -> None:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_whoever_stands_on_the_field_is_shown_once_more_in_the_same_columns(game: str) -> None:
+def test_whoever_stands_on_the_field_is_shown_in_the_same_columns(game: str) -> None:
     observations = observations_of(game)
     slots = observations.actions.slots
     team = divide_columns(observations).opponent
     assert team.places is not None
-    focus = Focus(team, team.places, ["species", "moves"])
+    focus = Focus(team.places, team.features, team.ids)
     # Every value is one of its own, so that they can be told apart.
     features = torch.arange(float(2 * observations.feature_count)).reshape(2, -1) + 10
     ids = torch.arange(2 * observations.id_count).reshape(2, -1).int()
@@ -208,22 +213,73 @@ def test_whoever_stands_on_the_field_is_shown_once_more_in_the_same_columns(game
                 (seen_ids["species"], ids, team.ids["species"]),
                 (seen_ids["moves"], ids, team.ids["moves"]),
             ):
-                width = columns.shape[1]
-                found = shown[row, place * width : (place + 1) * width].tolist()
-                assert found == (
-                    [0] * width if number is None else of[row, columns[number]].tolist()
-                )
+                nothing = [0] * columns.shape[1]
+                expected = nothing if number is None else of[row, columns[number]].tolist()
+                assert shown[row, place].tolist() == expected
 
 
-@pytest.mark.parametrize("kind", ["mlp", "lstm"])
-def test_a_network_of_plain_layers_reads_everything_once_and_the_field_twice(kind: str) -> None:
-    observations = observations_of("singles")
+def turn(
+    features: Tensor, ids: Tensor, team: Entities, order: npt.NDArray[np.int64]
+) -> tuple[Tensor, Tensor]:
+    """The same of a team in another order."""
+    features, ids = features.clone(), ids.clone()
+    features[:, team.features.reshape(-1)] = features[:, team.features[order].reshape(-1)]
+    for table in team.ids.values():
+        ids[:, table.reshape(-1)] = ids[:, table[order].reshape(-1)]
+    return features, ids
+
+
+# Moves
+
+
+def move_of(actions: Actions, action: int) -> int | None:
+    """The number of the move that an action uses, from 0 on."""
+    found = re.match(r"move (\d)", actions.describe_one(action))
+    return int(found[1]) - 1 if found else None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("game", GAMES)
+def test_a_move_is_judged_alike_whatever_its_number_and_whoever_has_it(
+    kind: str, game: str
+) -> None:
+    observations = observations_of(game)
+    network = make_network(SMALL[kind], observations, seed=1)
+    heads, actions = network.heads, observations.actions
+    assert isinstance(heads, Heads)
+    assert heads.moves is not None
+    features, ids = exactly(network, *random_batch(observations, 6).seen)
     columns = divide_columns(observations)
-    again = columns.own.features.shape[1] + columns.opponent.features.shape[1]
-    config = NetworkConfig(kind=kind, hidden=(4,))  # type: ignore[arg-type]
-    network = make_network(config, observations, seed=1)
-    first = next(weights for weights in network.parameters() if weights.ndim == 2)
-    assert first.shape == (4, observations.feature_count + again)
+    assert columns.own_moves is not None
+    order, team = np.array([2, 0, 3, 1]), np.array([3, 0, 1, 5, 4, 2])
+    turned, turned_ids = turn(features, ids, columns.own, team)
+    for given, tables in (
+        (turned, [columns.own_moves.features]),
+        (turned_ids, list(columns.own_moves.ids.values())),
+    ):
+        for table in tables:
+            given[:, table.reshape(-1)] = given[:, table[:, order].reshape(-1)]
+    inner = torch.rand(6, heads.policy.in_features, dtype=torch.float64)
+    embeddings = next(part for part in network.modules() if isinstance(part, Embeddings))
+    before, after = (
+        heads.moves(inner, *seen, embeddings) for seen in ((features, ids), (turned, turned_ids))
+    )
+    # Another move has the number, and all else of the action is the same.
+    for action in range(actions.size):
+        move = move_of(actions, action)
+        if move is None:
+            assert not before[..., action].any()
+            continue
+        name = actions.describe_one(action).replace(f"move {move + 1}", f"move {order[move] + 1}")
+        [same] = [a for a in range(actions.size) if actions.describe_one(a) == name]
+        torch.testing.assert_close(after[..., action], before[..., same])
+    assert before[..., actions.first_move :].std(-1).min() > 0
+    logits, _ = heads(inner, features, ids, embeddings)
+    with torch.no_grad():
+        heads.policy.weight.zero_()
+    alone, _ = heads(inner, features, ids, embeddings)
+    torch.testing.assert_close(alone, before if game == "doubles" else before[:, 0])
+    assert not torch.equal(alone, logits)
 
 
 # Attention
@@ -236,13 +292,9 @@ def test_to_attention_the_order_of_a_team_is_a_matter_of_the_switches_alone(game
     features, ids = exactly(network, *random_batch(observations, 6).seen)
     columns, actions = divide_columns(observations), observations.actions
     own, theirs = np.array([3, 0, 1, 5, 4, 2]), np.array([1, 2, 3, 4, 5, 0])
-    turned, turned_ids = features.clone(), ids.clone()
-    for team, order in ((columns.own, own), (columns.opponent, theirs)):
-        turned[:, team.features.reshape(-1)] = features[:, team.features[order].reshape(-1)]
-        for table in team.ids.values():
-            turned_ids[:, table.reshape(-1)] = ids[:, table[order].reshape(-1)]
+    turned = turn(*turn(features, ids, columns.own, own), columns.opponent, theirs)
     logits, values = network(features, ids)
-    logits_then, values_then = network(turned, turned_ids)
+    logits_then, values_then = network(*turned)
     torch.testing.assert_close(values, values_then)
     switches = slice(actions.first_move - actions.team, actions.first_move)
     others = [at for at in range(actions.size) if not switches.start <= at < switches.stop]
@@ -250,6 +302,6 @@ def test_to_attention_the_order_of_a_team_is_a_matter_of_the_switches_alone(game
     # What a switch gets beside what its number gets is that of whom it is to.
     with torch.no_grad():
         network.heads.policy.weight.zero_()  # type: ignore[union-attr, operator]
-    logits, logits_then = network(features, ids)[0], network(turned, turned_ids)[0]
+    logits, logits_then = network(features, ids)[0], network(*turned)[0]
     torch.testing.assert_close(logits_then[..., switches], logits[..., switches][..., own])
     assert logits[..., switches].std(-1).min() > 0

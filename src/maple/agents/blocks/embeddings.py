@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import TypeVar
 
 from torch import Tensor, nn
 
 __all__ = ["Embeddings"]
+
+Part = TypeVar("Part")
 
 # Small beside the features at first, so that what is known counts before what is learned.
 _DEVIATION = 0.1
@@ -34,10 +37,15 @@ class Embeddings(nn.Module):
         """The kinds that have a table."""
         return list(self.sizes)
 
+    def choose(self, parts: Mapping[str, Part]) -> dict[str, Part]:
+        """Those parts whose kinds have a table."""
+        return {kind: part for kind, part in parts.items() if kind in self.sizes}
+
     def width(self, ids: Mapping[str, int]) -> int:
         """How many numbers come of so many ids of each kind."""
-        return sum(ids.get(kind, 0) * size for kind, size in self.sizes.items())
+        return sum(count * self.sizes[kind] for kind, count in ids.items())
 
-    def forward(self, ids: Sequence[Tensor]) -> list[Tensor]:
-        """Ids of each kind that has a table, […] → […, numbers]."""
-        return [table(some) for table, some in zip(self.tables, ids, strict=True)]
+    def forward(self, ids: Mapping[str, Tensor]) -> list[Tensor]:
+        """Ids by kind, […] → […, numbers]; all of these kinds have a table."""
+        tables = dict(zip(self.sizes, self.tables, strict=True))
+        return [tables[kind](some) for kind, some in ids.items()]

@@ -1,31 +1,16 @@
-"""Layers of neurons with the weights that they begin with, and the heads that decide and value."""
+"""Layers of neurons, with the weights that they begin with."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from torch import Tensor, nn
+from torch import nn
 
-__all__ = ["Heads", "hidden_layers", "linear"]
+__all__ = ["hidden_layers", "linear"]
 
 # What keeps the size of what comes out of a layer with ReLU like that of what goes in.
 _GAIN = math.sqrt(2)
-
-
-class Heads(nn.Module):
-    """Logits of actions, [rows, actions] or in doubles [rows, 2, actions], and values [rows]."""
-
-    def __init__(self, inputs: int, slots: int, actions: int) -> None:
-        super().__init__()
-        self._shape = (actions,) if slots == 1 else (slots, actions)
-        # All actions are about as likely at first.
-        self.policy = linear(inputs, slots * actions, 0.01)
-        self.value = linear(inputs, 1, 1.0)
-
-    def forward(self, inner: Tensor) -> tuple[Tensor, Tensor]:
-        logits = self.policy(inner)
-        return logits.reshape(len(inner), *self._shape), self.value(inner).squeeze(-1)
 
 
 def hidden_layers(inputs: int, widths: Sequence[int]) -> nn.Sequential:
