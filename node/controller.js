@@ -9,11 +9,11 @@
  * prints; stdin is the lifeline: when it closes, this process ends.
  */
 
-const { isUtf8 } = require('node:buffer');
 const { parseArgs } = require('node:util');
 const { Background } = require('./lib/background');
 const { Channel } = require('./lib/channel');
 const { now } = require('./lib/clock');
+const { parseCommand } = require('./lib/command');
 const { requireFlag } = require('./lib/fields');
 const { FlightRecorder } = require('./lib/recorder');
 const { holdLifeline } = require('./lib/lifeline');
@@ -109,7 +109,7 @@ class Controller {
     let command = {};
     let report;
     try {
-      command = parse(line, this.maxFrame);
+      command = parseCommand(line, this.maxFrame);
       this.recorder.begin(/** @type {number} */ (command.id));
       report = this.#run(/** @type {import('./lib/rooms').Command} */ (command));
     } catch (error) {
@@ -177,29 +177,6 @@ class Controller {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return `,"error":${JSON.stringify({ code: 'crashed', message })}`;
   }
-}
-
-/**
- * @param {Buffer | null} line
- * @param {number} maximum
- * @returns {import('./lib/rooms').Command}
- */
-function parse(line, maximum) {
-  if (line === null) throw new Refusal('oversize', `a frame has at most ${maximum} bytes`);
-  if (!isUtf8(line)) throw new Refusal('not_json', 'a line is not UTF-8');
-  let command;
-  try {
-    command = JSON.parse(line.toString('utf8'));
-  } catch (error) {
-    throw new Refusal('not_json', /** @type {Error} */ (error).message);
-  }
-  if (typeof command !== 'object' || command === null || Array.isArray(command)) {
-    throw new Refusal('not_object', 'a command is a JSON object');
-  }
-  if (!Number.isSafeInteger(command.id) || command.id <= 0) {
-    throw new Refusal('bad_field', 'id is not a positive whole number');
-  }
-  return command;
 }
 
 function main() {

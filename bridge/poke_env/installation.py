@@ -38,12 +38,12 @@ def make_client(
     *arguments: Any, server_configuration: ServerConfiguration, **named: Any
 ) -> PSClient:
     """The client that belongs to a server configuration."""
-    from .client import LocalClient, RemoteClient
+    from .client import LocalClient
     from .servers import LocalServerConfiguration, RemoteServerConfiguration
 
     named["server_configuration"] = server_configuration
     if isinstance(server_configuration, LocalServerConfiguration):
         return LocalClient(server_configuration.server, *arguments, **named)
     if isinstance(server_configuration, RemoteServerConfiguration):
-        return RemoteClient(*arguments, **named)
+        return server_configuration.make_client(*arguments, **named)
     return PSClient(*arguments, **named)

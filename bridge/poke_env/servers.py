@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
+from poke_env.ps_client import PSClient
 from poke_env.ps_client.server_configuration import (
     LocalhostServerConfiguration,
     ServerConfiguration,
@@ -68,6 +69,12 @@ class LocalServerConfiguration(ServerConfiguration):
 
 class RemoteServerConfiguration(ServerConfiguration):
     """A server over WebSocket, whose failures reach the caller of a player's methods."""
+
+    def make_client(self, *arguments: Any, **named: Any) -> PSClient:
+        """A player's client of this server."""
+        from .client import RemoteClient
+
+        return RemoteClient(*arguments, **named)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore_remote, tuple(self)

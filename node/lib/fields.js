@@ -289,6 +289,7 @@ module.exports = {
   requireAnswer,
   requireChoice,
   requireFlag,
+  requireGroups,
   requireMoves,
   requirePlayer,
   requireRated,

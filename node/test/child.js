@@ -1,5 +1,5 @@
 'use strict';
-/** A controller as the tests start one: a process, with its descriptors. */
+/** A controller, or a process that observes, as the tests start one: a process, with its descriptors. */
 
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
@@ -11,22 +11,24 @@ const { FOLDER, OLD, opening } = require('./battles');
 
 /** @typedef {import('node:net').Socket} Socket */
 
-const ENTRY = path.join(__dirname, '..', 'controller.js');
+const CONTROLLER = { entry: path.join(__dirname, '..', 'controller.js'), options: [`--simulator=${FOLDER}`] };
+const OBSERVING = { entry: path.join(__dirname, '..', 'lib', 'observe.js'), options: [] };
 const MAXIMUM = 100_000;
 const PATIENCE = 60_000;
 
 class Child {
   /**
-   * @param {string[]} [options] of the controller
+   * @param {string[]} [options] of the process
    * @param {string[]} [nodeOptions]
+   * @param {{entry: string, options: string[]}} [kind]
    */
-  constructor(options = [], nodeOptions = []) {
+  constructor(options = [], nodeOptions = [], kind = CONTROLLER) {
     this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'controller-'));
     this.recorder = path.join(this.folder, 'recorder');
     const descriptor = fs.openSync(this.recorder, 'w+');
     this.process = spawn(
       process.execPath,
-      [...nodeOptions, ENTRY, '--channel=3', '--recorder=4', `--simulator=${FOLDER}`, `--max-frame=${MAXIMUM}`, ...options],
+      [...nodeOptions, kind.entry, '--channel=3', '--recorder=4', `--max-frame=${MAXIMUM}`, ...kind.options, ...options],
       { stdio: ['pipe', 'pipe', 'pipe', 'pipe', descriptor] },
     );
     fs.closeSync(descriptor);
@@ -90,4 +92,4 @@ function open(room, id, battle = OLD) {
   return { id, op: 'open', room, format, seed, ...players };
 }
 
-module.exports = { Child, MAXIMUM, PATIENCE, open };
+module.exports = { Child, MAXIMUM, OBSERVING, PATIENCE, open };

@@ -1,0 +1,7 @@
+"""Runs `python -m maple.play`."""
+
+import sys
+
+from .command_line import main
+
+sys.exit(main())
