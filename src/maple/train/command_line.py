@@ -127,7 +127,7 @@ def _run(
     if ending is Ending.INTERRUPTED:
         return _INTERRUPTED
     if config.evaluation.battles:
-        _evaluate(config, folder, display)
+        _evaluate(config, trainer, folder, display)
     return 0 if trainer.is_saved else 1
 
 
@@ -145,11 +145,11 @@ def _tell(trainer: Trainer, folder: RunFolder, display: Display) -> None:
     display.say(f"to measure: python -m maple.evaluate {path}")
 
 
-def _evaluate(config: TrainConfig, folder: RunFolder, display: Display) -> None:
-    """The battles after the last update."""
+def _evaluate(config: TrainConfig, trainer: Trainer, folder: RunFolder, display: Display) -> None:
+    """The battles after the last update; the run is whole without them."""
     from .last_battles import play_last_battles
 
-    play_last_battles(config, folder, display.say)
+    play_last_battles(config, trainer, folder, display.say)
 
 
 @contextmanager

@@ -303,7 +303,7 @@ class WorkerCrew:
             while pipe.poll():
                 self._take(worker, pipe.recv())
         except (EOFError, ConnectionResetError):
-            # It has ended, which is noticed by its sentinel; whoever waits for its pipe waits no more.
+            # It has ended, which its sentinel tells; a pipe at its end would always be heard.
             pipe.close()
             worker.pipe = None
 

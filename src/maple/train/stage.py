@@ -60,6 +60,11 @@ class Stage:
     def observations(self) -> Observations:
         return Observations(self.game, self.generation, self.groups)
 
+    @property
+    def team_pool(self) -> TeamPool | None:
+        """What teams are drawn from, if the format wants some."""
+        return None if self.teams is None else TeamPool(self.teams, self.team_weights)
+
     def make_network(self) -> Network:
         """With the weights that a run begins with."""
         from maple.agents import make_network
@@ -72,7 +77,6 @@ class Stage:
         config = self.bridge.replace(
             pool=pool, rooms_per_controller=max(rooms, self.bridge.rooms_per_controller)
         )
-        teams = None if self.teams is None else TeamPool(self.teams, self.team_weights)
         return VectorEnv(
             self.format,
             battles,
@@ -81,7 +85,7 @@ class Stage:
             reward_parts=tuple(self.rewards),
             observation=ObservationConfig(groups=self.groups),
             seed=seed,
-            teams=teams,
+            teams=self.team_pool,
             step_timeout=_STEP_TIMEOUT,
             bridge=config,
         )

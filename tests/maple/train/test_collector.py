@@ -32,7 +32,7 @@ def collecting(config: TrainConfig, battles: int = 4, parts: int = 1) -> Iterato
 
 
 def order(decisions: int = 400, **settings: Any) -> Order:
-    given = {
+    given: dict[str, Any] = {
         "version": 1,
         "exploration": 0.0,
         "mix": {"self": 1.0},

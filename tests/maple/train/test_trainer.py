@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from bridge.errors import BattleRejected, ConfigError
 from maple.agents import Checkpoint, find_checkpoint, load_checkpoint, weights_of
@@ -108,8 +109,6 @@ def test_figures_are_written_for_every_update(small: Small) -> None:
     assert float(rows[-1]["time/decisions"]) == seen[-1].counters.decisions
     assert float(rows[-1]["learning/entropy"]) == pytest.approx(seen[-1].figures.entropy)
     assert any(name.startswith("win_rate/random") for name in rows[-1])
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
     events = EventAccumulator(str(folder.tensorboard))
     events.Reload()
     assert len(events.Scalars("learning/entropy")) == len(seen)
