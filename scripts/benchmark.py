@@ -22,6 +22,7 @@ from bridge.runtime import find_runtime
 from maple.benchmarks.curve import curve_table, draw_curve
 from maple.benchmarks.rows import ROWS as MAPLE_ROWS
 from maple.benchmarks.targets import TARGETS as MAPLE_TARGETS
+from maple.benchmarks.training_table import explain_training, training_table
 
 ROWS = BRIDGE_ROWS | MAPLE_ROWS
 
@@ -40,6 +41,7 @@ examples:
   scripts/benchmark.py                      all but patches, more than an hour on two cores
   scripts/benchmark.py --quick              the same with fewer and shorter samples, 15 minutes
   scripts/benchmark.py --only simulator     what turbo gains in each generation, ten minutes
+  scripts/benchmark.py --only training      how fast training is beside poke-env, 15 minutes
   scripts/benchmark.py --only limit,pool    what the bridge costs over the bare simulator
   scripts/benchmark.py --no-turbo           rows without turbo, unless they are about it
   scripts/benchmark.py --json bench.json    write rows, spreads and all samples beside the table
@@ -53,6 +55,7 @@ TABLES = {
     "simulator": "the simulator by itself, vanilla beside turbo, all generations and doubles",
     "cold": "a controller from cold to its first answer, vanilla beside turbo",
     "curve": "the vector environment by how many battles it plays at a time",
+    "training": "decisions/s, collection and updates together, beside poke-env's wrapper",
     "profiler": "what a `with profile(…)` costs, with the profiler off and on",
     "patches": "the simulator with the first patch of turbo, the first two, and so on",
 }
@@ -84,6 +87,11 @@ def main() -> int:
     render(outcome, page)
     if table := curve_table(outcome):
         page.print("a policy in both seats, by number of environments", table, sep="\n")
+    if table := training_table(outcome):
+        page.print(
+            "training, collection and updates together", *explain_training(outcome), sep="\n"
+        )
+        page.print(table)
     for failure in outcome.failures:
         status = fail(failure)
     if options.json is not None:
@@ -134,7 +142,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         type=row_names,
-        default=["rows", "simulator", "cold", "curve", "profiler"],
+        default=["rows", "simulator", "cold", "curve", "training", "profiler"],
         metavar="ROW,ROW",
         help="measure these rows or tables and no others; "
         "FORMAT and FORMAT_vanilla are rows of the simulator's",

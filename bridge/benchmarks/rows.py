@@ -66,6 +66,9 @@ class Plan:
     `env_battles` is what an environment plays in a sample, where it has one battle at a time. One
     with many is looked at for so many `seconds`; `env_counts` are the numbers of battles to try.
 
+    A trainer makes so many `training_updates` in a sample, of batches of its own size; what it
+    replaces collects `training_decisions`, and makes one.
+
     The rows of the simulator by itself take samples of their own size, after the 400 battles that
     turbo takes to settle; they need no lead-in, since only two of them take turns. `turbo` says
     whether rows run with it that do not say so themselves.
@@ -86,6 +89,8 @@ class Plan:
     resets: int
     env_battles: int
     env_counts: tuple[int, ...]
+    training_updates: int
+    training_decisions: int
     simulator_repeats: int
     simulator_battles: int
     simulator_warmup: int
@@ -112,6 +117,8 @@ FULL = Plan(
     resets=100,
     env_battles=20,
     env_counts=(64, 128, 256),
+    training_updates=6,
+    training_decisions=8192,
     simulator_repeats=11,
     simulator_battles=20,
     simulator_warmup=400,
@@ -133,6 +140,8 @@ QUICK = Plan(
     resets=40,
     env_battles=10,
     env_counts=(128,),
+    training_updates=4,
+    training_decisions=2048,
     simulator_repeats=3,
     simulator_battles=10,
     simulator_warmup=200,

@@ -10,36 +10,47 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
 from poke_env import AccountConfiguration
 from poke_env.battle import AbstractBattle, Battle
 from poke_env.player import BattleOrder, RandomPlayer
 from rich.console import Console
 
 from bridge.benchmarks.child import Child, RowFailed
+from bridge.benchmarks.poke_env_players import Venue
 from bridge.benchmarks.render import render
 from bridge.benchmarks.rows import QUICK, Plan, RowSpec
 from bridge.benchmarks.rows import ROWS as BRIDGE_ROWS
 from bridge.benchmarks.run import Outcome, run
 from bridge.benchmarks.sample import Sample
-from bridge.poke_env import local_server
+from bridge.machine import cpu_count
+from bridge.poke_env import LocalServerConfiguration, local_server
 from bridge.runtime import Runtime, find_runtime
+from maple.agents import judge, weights_of
 from maple.benchmarks import embedding
 from maple.benchmarks.curve import CURVE, curve_row, curve_table, draw_curve
 from maple.benchmarks.rows import (
     OPEN_ROOMS,
     ROWS,
-    SinglesEnvs,
     rooms_row,
     settings_to_try,
     start_open_rooms,
+    start_training,
+    start_training_on_showdown,
+    training_config,
 )
+from maple.benchmarks.showdown_envs import ShowdownEnv
 from maple.benchmarks.targets import TARGETS
+from maple.benchmarks.trainer import FamilyMeter
+from maple.benchmarks.trainer_showdown import Trainee
+from maple.benchmarks.training_table import explain_training, training_table
 
 ROOT = Path(__file__).parents[2]
 MACHINE = {"cores": 2, "cpu": "a processor"}
@@ -59,12 +70,20 @@ TINY = Plan(
     resets=50,
     env_battles=1,
     env_counts=(3,),
+    training_updates=1,
+    training_decisions=64,
     simulator_repeats=2,
     simulator_battles=2,
     simulator_warmup=1,
     cold_samples=2,
     pool=1,
 )
+SMALL: dict[str, Any] = {
+    "parallel": 4,
+    "batch": 64,
+    "network": {"hidden": [16]},
+    "learning": {"minibatch": 32},
+}
 
 
 def sample(**changes: Any) -> Sample:
@@ -155,22 +174,22 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def hanging(tmp_path: Path) -> Iterator[Callable[[int], SinglesEnvs]]:
+def hanging(tmp_path: Path) -> Iterator[Callable[[int], ShowdownEnv]]:
     """Makes workers of which the first so many never answer."""
     file = tmp_path / "lives"
     file.write_text("")
     answer = json.dumps([asdict(sample())])
     with ExitStack() as stack:
 
-        def make(times: int) -> SinglesEnvs:
+        def make(times: int) -> ShowdownEnv:
             command = [sys.executable, "-c", WORKER, str(file), str(times), answer]
-            return SinglesEnvs(lambda: stack.enter_context(Child(command)), patience=0.5)
+            return ShowdownEnv(lambda: stack.enter_context(Child(command)), patience=0.5)
 
         yield make
 
 
 def test_an_environment_of_poke_env_that_hangs_is_replaced_and_counted(
-    hanging: Callable[[int], SinglesEnvs],
+    hanging: Callable[[int], ShowdownEnv],
 ) -> None:
     envs = hanging(2)
     assert envs.play(0) == sample()
@@ -180,7 +199,7 @@ def test_an_environment_of_poke_env_that_hangs_is_replaced_and_counted(
 
 
 def test_an_environment_of_poke_env_that_always_hangs_fails_its_row(
-    hanging: Callable[[int], SinglesEnvs],
+    hanging: Callable[[int], ShowdownEnv],
 ) -> None:
     with pytest.raises(RowFailed, match="hung 3 times in a row"):
         hanging(9).play(0)
@@ -212,6 +231,94 @@ def test_the_curve_is_measured_and_drawn(runtime: Runtime, tmp_path: Path) -> No
     file = tmp_path / "curve.png"
     draw_curve(outcome, file)
     assert file.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.serial
+def test_training_is_measured_beside_what_it_replaces(runtime: Runtime) -> None:
+    trained, replaced = (
+        replace(ROWS[name], start=partial(start, **SMALL))
+        for name, start in (
+            ("training", start_training),
+            ("training_showdown", start_training_on_showdown),
+        )
+    )
+    rows = {"training": trained, "training_showdown": replaced}
+    outcome = Outcome(MACHINE, replace(TINY, repeats=1), rows, TARGETS)
+    run(outcome, runtime, progress=lambda _line: None)
+
+    assert outcome.failures == []
+    [ours], [theirs] = outcome.samples["training"], outcome.samples["training_showdown"]
+    # An update, whose last round may be a whole one.
+    assert SMALL["batch"] <= ours.decisions < SMALL["batch"] + 2 * SMALL["parallel"]
+    assert theirs.decisions == TINY.training_decisions
+    assert min(ours.python_cpu, ours.node_cpu, theirs.python_cpu, theirs.node_cpu) > 0
+    assert outcome.notes["training_showdown"]["times_hung"] == 0
+    assert "1 process plays" in outcome.notes["training"]["processes"]
+    assert {c.target.text for c in outcome.comparisons()} == {
+        "decisions/s, training / training_showdown",
+        "share of all cores that the trainer keeps busy, training",
+    }
+
+
+BUSY = "import time\nwhile time.process_time() < 0.3: pass\nprint()\ninput()"
+PARENT = "import subprocess, sys\nsubprocess.run([sys.executable, *sys.argv[1:]])"
+
+
+@pytest.mark.parametrize(("name", "is_node"), [("controller.js", True), ("worker", False)])
+def test_what_children_of_children_take_is_counted(name: str, is_node: bool) -> None:
+    meter = FamilyMeter()
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, "-c", BUSY, name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        taken = meter.sample(1, 2, 3)
+        process.communicate(b"\n")
+    assert (taken.battles, taken.decisions, taken.turns) == (1, 2, 3)
+    assert (taken.node_cpu > 0.25) == is_node
+    assert (taken.python_cpu > 0.25) == (not is_node)
+    assert (taken.node_memory > 0) == is_node
+
+
+@pytest.fixture(scope="module")
+def trainee() -> Iterator[Trainee]:
+    """The baseline of training, on our own server, which is faster."""
+    venue = Venue({"pool": 1, "turbo": True})
+    yield Trainee(venue, training_config(TINY, **SMALL))
+    assert isinstance(venue.server, LocalServerConfiguration)
+    venue.server.close()
+
+
+def test_the_baseline_learns_from_what_its_network_decided(trainee: Trainee) -> None:
+    weights = weights_of(trainee.network)
+    rollout, battles, turns, resetting = trainee.collect(150)
+    assert len(rollout.known) == 150
+    assert rollout.is_last.sum() == battles >= 1
+    assert turns > 10
+    assert resetting > 0
+
+    seen = trainee.observations.expand(rollout.raw[:150])
+    assert seen["features"].shape[1] == trainee.observations.feature_count > embedding.SIZE
+    assert seen["features"][:, : embedding.SIZE].any(axis=0).sum() > 100
+    masks, actions = torch.from_numpy(seen["action_mask"]), rollout.actions[:150, 0]
+    logits, values = trainee.network(
+        torch.from_numpy(seen["features"]), torch.from_numpy(seen["ids"])
+    )
+    chances, _ = judge(logits, masks, torch.from_numpy(actions))
+    assert seen["action_mask"][np.arange(150), actions].all()
+    np.testing.assert_allclose(rollout.chances[:150], chances.detach(), atol=1e-4)
+    np.testing.assert_allclose(rollout.values[:150], values.detach(), atol=1e-4)
+    # An end is a win or a loss; on the way HP and fainted Pokémon count.
+    ends = rollout.rewards[rollout.is_last]
+    assert (np.abs(ends) > 0.5).all()
+    assert rollout.rewards.any()
+    assert (weights_of(trainee.network) == weights).all()
+
+    taken = trainee.train(20)
+    assert taken.decisions == 20
+    assert (weights_of(trainee.network) != weights).any()
 
 
 # What a battle of poke-env is embedded as
@@ -271,6 +378,16 @@ def test_the_vector_environment_is_to_be_so_many_times_faster() -> None:
     assert found[text] == (pytest.approx(50.0), True)
 
 
+def test_the_trainer_is_to_be_ten_times_faster_and_to_keep_all_cores_busy() -> None:
+    cores = cpu_count()
+    busy = sample(python_cpu=0.4 * cores, node_cpu=0.55 * cores, wall=1.0)
+    found = compared({"training": [busy], "training_showdown": [sample(wall=9.0)]})
+    assert found == {
+        "decisions/s, training / training_showdown": (pytest.approx(9.0), False),
+        "share of all cores that the trainer keeps busy, training": (pytest.approx(0.95), True),
+    }
+
+
 def test_what_observing_takes_is_a_difference() -> None:
     found = compared(
         {"observation": [sample(node_cpu=0.15)], "observation_off": [sample(node_cpu=0.1)]}
@@ -321,6 +438,25 @@ def test_a_curve_is_a_row_for_each_number_of_environments() -> None:
     assert cells[-1][:2] == ["256", "128"]
     assert [row[0] for row in cells[2:]] == [str(count) for count in CURVE]
     assert curve_table(curve({})) is None
+
+
+def test_training_has_a_table_that_says_what_was_measured() -> None:
+    slow, fast = [sample(wall=8.0)], [sample(wall=wall) for wall in (1.0, 0.5, 0.8)]
+    outcome = Outcome(
+        MACHINE,
+        QUICK,
+        ROWS,
+        samples={"training": fast, "training_showdown": slow},
+        notes={"training": {"network": "mlp", "battles_at_a_time": 128}},
+    )
+    table = training_table(outcome)
+    assert table is not None
+    cells = [list(column.cells) for column in table.columns]
+    assert cells[0] == ["training", "training_showdown"]
+    assert cells[2:5] == [["3", "1"], ["1250", "125"], ["1000 to 2000", "125 to 125"]]
+    assert cells[7] == ["0.19", "0.02"]
+    assert next(explain_training(outcome)) == "training: network mlp, battles at a time 128"
+    assert training_table(curve({})) is None
 
 
 def test_a_curve_is_drawn_with_what_it_replaces(tmp_path: Path) -> None:

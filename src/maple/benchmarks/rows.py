@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import itertools
-import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from bridge.benchmarks.child import Child, RowFailed
+from bridge.benchmarks.child import Child
 from bridge.benchmarks.rows import Bare, Plan, RowSpec, Source, fastest
 from bridge.benchmarks.sample import Sample
-from bridge.benchmarks.showdown_server import ServerSettings, ShowdownServer
 from bridge.runtime import Runtime
 from maple.env import ObservationConfig
+from maple.train.config import TrainConfig, load_train_config, plain
+from maple.train.layout import lay_out
 
 from .curve import CURVE, curve_row
+from .showdown_envs import Amounts, start_child, start_on_showdown
 
-__all__ = ["OPEN_ROOMS", "ROWS", "SinglesEnvs", "rooms_row"]
+__all__ = ["OPEN_ROOMS", "ROWS", "rooms_row"]
 
 OPEN_ROOMS = (1, 256, 1024)
 """Numbers of open rooms whose memory is compared."""
@@ -28,80 +30,26 @@ OPEN_ROOMS = (1, 256, 1024)
 _BATCHES = (1, 2, 4)
 # V8 has more to compile where battles are observed: a process takes some 1,000 of them.
 _WARMER = 2
-_TRIES = 3
 _PROFILED_CALLS = 200_000
-_PATIENCE = 30.0
-_SECONDS_A_BATTLE = 5.0  # twenty times what one takes
-
-
-def start_child(stack: ExitStack, module: str, arguments: dict[str, Any]) -> Child:
-    """A worker of this package that is ready."""
-    command = [sys.executable, "-m", f"maple.benchmarks.{module}", json.dumps(arguments)]
-    child = stack.enter_context(Child(command))
-    child.read()
-    return child
-
-
-class SinglesEnvs:
-    """The baseline's worker, replaced when it hangs.
-
-    Now and then, on a busy machine, an environment of poke-env waits for ever. Its sample is then
-    taken anew, and the hang is counted.
-    """
-
-    def __init__(self, start: Callable[[], Child], patience: float = _PATIENCE) -> None:
-        self._start = start
-        self._patience = patience
-        self._child = start()
-        self.hung = 0
-
-    def play(self, battles: int) -> Sample:
-        for _ in range(_TRIES):
-            try:
-                [answer] = self._child.order(
-                    battles=battles, patience=self._patience + _SECONDS_A_BATTLE * battles
-                )
-            except RowFailed:
-                self.hung += 1
-                self._child.kill()
-                self._child = self._start()
-            else:
-                return Sample(**answer)
-        raise RowFailed(f"poke-env's environment hung {_TRIES} times in a row")
+_TRAINING: Final = Path(__file__).parents[3] / "config" / "train.yml"
+# Schedules stay where they begin: a sample late in the run is to learn as one at its start does.
+_ENDLESS: Final = {"decisions": 10**15, "episodes": None, "minutes": None}
 
 
 @contextmanager
 def start_singles_env(runtime: Runtime, plan: Plan) -> Iterator[Source]:
     """poke-env's SinglesEnv with a RandomPlayer on the real server, at its best settings."""
-    row = "singles_env_showdown"
-
-    def start(processes: int, stack: ExitStack) -> SinglesEnvs:
-        settings = ServerSettings(processes)
-        server = stack.enter_context(ShowdownServer(runtime.simulator, runtime.node, settings))
-        where = {"url": server.websocket_url, "server_pid": server.pid, "format": plan.format}
-        return SinglesEnvs(lambda: start_child(stack, "singles_env", where))
-
-    tried: list[tuple[int, float]] = []
-    for processes in plan.simulator_processes:
-        with ExitStack() as stack:
-            envs = start(processes, stack)
-            envs.play(plan.env_battles)
-            trials = [envs.play(plan.env_battles) for _ in range(plan.search_rounds)]
-            tried += [(processes, trial.decisions_per_s) for trial in trials]
-    processes = fastest(tried)
-    with ExitStack() as stack:
-        envs = start(processes, stack)
-        notes = {"simulator_processes": processes, "times_hung": envs.hung}
+    amounts = Amounts(
+        search=plan.env_battles,
         # With one battle at a time, the server is warm when one of its processes is.
-        envs.play(min(plan.warmup, 5 * plan.env_battles))
-
-        def sample(_number: int) -> dict[str, Sample]:
-            envs.play(1)
-            taken = envs.play(plan.env_battles)
-            notes["times_hung"] = envs.hung
-            return {row: taken}
-
-        yield Source(sample, notes={row: notes})
+        warm=min(plan.warmup, 5 * plan.env_battles),
+        lead_in=1,
+        sample=plan.env_battles,
+    )
+    with start_on_showdown(
+        runtime, plan, "singles_env_showdown", "singles_env", "battles", amounts, format=plan.format
+    ) as source:
+        yield source
 
 
 class EnvSettings(NamedTuple):
@@ -198,6 +146,51 @@ def start_observation(
     return bare.start(runtime)
 
 
+def training_config(plan: Plan, **changes: Any) -> TrainConfig:
+    """The settings of a run that nobody has given any, in a game of the plan."""
+    given = {"format": plan.format, "pool": plan.pool}
+    return load_train_config(_TRAINING, given | _ENDLESS | changes)
+
+
+@contextmanager
+def start_training(_runtime: Runtime, plan: Plan, **changes: Any) -> Iterator[Source]:
+    """The trainer, with as many processes as it starts by itself."""
+    row = "training"
+    config = training_config(plan, **changes)
+    layout = lay_out(config)
+    with ExitStack() as stack:
+        settings = {"config": plain(config), "turbo": plan.turbo}
+        child = start_child(stack, "trainer", settings)
+        child.order(battles=_WARMER * plan.warmup * layout.pool)
+
+        def sample(_number: int) -> dict[str, Sample]:
+            [answer] = child.order(updates=plan.training_updates)
+            return {row: Sample(**answer)}
+
+        notes = {
+            "network": config.network.kind,
+            "batch": config.batch,
+            "battles_at_a_time": config.parallel,
+            "opponents": config.opponents.mix,
+            "processes": str(layout),
+        }
+        yield Source(sample, notes={row: notes})
+
+
+@contextmanager
+def start_training_on_showdown(runtime: Runtime, plan: Plan, **changes: Any) -> Iterator[Source]:
+    """The same network and learner with poke-env's SingleAgentWrapper on the real server."""
+    batch = plan.training_decisions
+    amounts = Amounts(search=batch // 8, warm=batch // 2, lead_in=max(1, batch // 64), sample=batch)
+    config = training_config(plan, **changes)
+    row, module = "training_showdown", "trainer_showdown"
+    with start_on_showdown(
+        runtime, plan, row, module, "decisions", amounts, config=plain(config)
+    ) as source:
+        source.notes[row] |= {"network": config.network.kind, "batch": batch}
+        yield source
+
+
 @contextmanager
 def start_profiling(
     _runtime: Runtime, _plan: Plan, row: str, *, on: bool, nested: bool = False
@@ -255,6 +248,21 @@ for _row, _description, _on, _nested in (
         "profiler",
         table="profiler",
         told=lambda sample: f"{1e3 * sample.cpu_ms_per_decision:.3f} µs CPU a call",
+    )
+for _row, _description, _start in (
+    ("training", "the trainer, as it is by default", start_training),
+    (
+        "training_showdown",
+        "its learner on poke-env's wrapper, batch 1",
+        start_training_on_showdown,
+    ),
+):
+    ROWS[_row] = RowSpec(
+        _description,
+        _start,
+        "training",
+        table="training",
+        told=lambda sample: f"{sample.decisions_per_s:.0f} decisions/s, learned from",
     )
 for _rooms in OPEN_ROOMS:
     ROWS[rooms_row(_rooms)] = RowSpec(

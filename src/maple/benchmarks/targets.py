@@ -6,8 +6,10 @@ import operator
 from typing import Any
 
 from bridge.benchmarks.run import Target
+from bridge.machine import cpu_count
 
 from .rows import OPEN_ROOMS, rooms_row
+from .training_table import cores_in_use
 
 __all__ = ["TARGETS"]
 
@@ -60,6 +62,14 @@ TARGETS: tuple[Target, ...] = (
         figure=lambda sample: 1e3 * sample.node_cpu_ms_per_decision,
         beside=operator.sub,
         limit=60.0,
+    ),
+    _steps("training", "training_showdown", "decisions", limit=10.0),
+    Target(
+        text="share of all cores that the trainer keeps busy, training",
+        above="training",
+        figure=lambda sample: cores_in_use(sample) / cpu_count(),
+        at_least=True,
+        limit=0.9,
     ),
     _profiled("profile_off", "the profiler off", 0.2),
     _profiled("profile_on", "on", 1.0),
