@@ -22,7 +22,7 @@ NODE_READY := node/node_modules/.ready
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test lint format types test-node test-python soak identity bench profile lock clean
+.PHONY: help setup serve test lint format types test-node test-python soak identity bench profile train lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -80,6 +80,9 @@ bench: setup ## measure the pool beside its alternatives (ARGS='--quick' for few
 
 profile: setup ## say where the time of training goes, with turbo and without (ARGS='--help' for more)
 	$(RUN) scripts/profile_training_time.py --compare --batches 5 --breakdown $(ARGS)
+
+train: setup ## train an agent by config/train.yml (ARGS='--minutes 60 --name first' for other settings)
+	$(RUN) -m maple.train --config config/train.yml $(ARGS)
 
 lock: ## write constraints.txt anew: the newest versions that pyproject.toml allows, torch kept
 	$(PYTHON) -m venv --clear build/lock

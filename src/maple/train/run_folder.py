@@ -132,6 +132,13 @@ class RunFolder:
         for file in self.written()[:-keep]:
             file.unlink(missing_ok=True)
 
+    @property
+    def oldest(self) -> int:
+        """The update of the oldest checkpoint that is there."""
+        written = self.written()
+        match = _UPDATE.fullmatch(written[0].name) if written else None
+        return int(match[1]) if match else 0
+
 
 def write_whole(file: Path, text: str) -> None:
     """Writes a file that is there as a whole, or as it was before."""

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -104,6 +105,7 @@ class Trainer:
         self._speed = _Speed()
         self._begins_anew = config.synchronous
         self._saved: int | None = None
+        self._retired: deque[tuple[int, Path]] = deque()
         self.network = stage.make_network().to(choose_device(config.device))
         self.learner = Learner(
             self.network,
@@ -290,6 +292,9 @@ class Trainer:
             return
         self._saved = self.counters.updates
         self.folder.forget_all_but(self.config.checkpoints.keep)
+        # A past self that has left the league may still be in that of an older checkpoint.
+        while self._retired and self._retired[0][0] < self.folder.oldest:
+            self._retired.popleft()[1].unlink(missing_ok=True)
 
     @property
     def is_saved(self) -> bool:
@@ -312,7 +317,9 @@ class Trainer:
         except (OSError, CheckpointNotWritten) as error:
             log.error("a past self was not kept", cause=str(error))
             return
-        self._opponents.league.add(name, file)
+        gone = self._opponents.league.add(name, file)
+        if gone is not None:
+            self._retired.append((self.counters.updates, Path(gone.file)))
 
     def _checkpoint(self, training: dict[str, Any] | None = None) -> Checkpoint:
         facts = asdict(self.counters) | {
