@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from poke_env.environment.env import _EnvPlayer
 from poke_env.player import Player
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from .local import LocalServer
 
 __all__ = ["LocalClient", "RemoteClient", "SupervisedClient"]
+
+# Of what was said in a room that is there no more: as our lobby says it, and as Showdown does.
+_TOO_LATE: Final = ('|error|You tried to send "/', '|popup|You tried to send "/')
 
 
 class SupervisedClient(PSClient):
@@ -106,12 +109,12 @@ class SupervisedClient(PSClient):
             _, _, name, reason = (*text.split("|", 3), "", "")[:4]
             self.lose(NameTaken(f"{self.username!r} cannot log in: {reason or name}"))
             return
-        if text.startswith("|popup|") and self._starts.refuse(text):
-            self.fail(BattleRejected(text[len("|popup|") :].replace("||", "\n")))
-            return
-        if text.startswith('|error|You tried to send "/'):
+        if text.startswith(_TOO_LATE):
             # The room was over when it came: the other player gave up, say.
             self.logger.debug("%s", text)
+            return
+        if text.startswith("|popup|") and self._starts.refuse(text):
+            self.fail(BattleRejected(text[len("|popup|") :].replace("||", "\n")))
             return
         if text.startswith("|pm|"):
             _, _, sender, receiver, message = (*text.split("|", 4), "", "", "")[:5]

@@ -30,7 +30,7 @@ from bridge.errors import ConnectionLost
 from maple.agents import save_checkpoint
 from maple.play import Accept, AgentPlayer, Challenge, Ladder, Session, find_server
 from maple.play.command_line import main
-from maple.play.servers import AgentServer
+from maple.play.servers import AgentClient, AgentServer
 from tests.bridge.poke_env.cast import VGC_TEAM, leave
 from tests.conftest import until
 from tests.maple.play.cast import PLAY_SECONDS, Brief, fresh
@@ -275,6 +275,25 @@ async def test_a_challenge_that_is_taken_back_does_not_end_the_session(
     async with asyncio.timeout(PLAY_SECONDS):
         await Session(agent_at(find_server(url)), Accept(1), tell=told.append).run(refused)
     assert told[1:] == ['no battle: User "Nobody" not found.']
+
+
+async def test_a_choice_that_came_too_late_is_no_refusal_of_what_is_asked_for_next(
+    url: str, opponent: Callable[..., Player]
+) -> None:
+    """Showdown says both in a popup."""
+    agent = agent_at(find_server(url))
+    session = Session(agent, Ladder(1), tell=lambda _: None)
+    playing = asyncio.ensure_future(session.run())
+    late = 'You tried to send "/choose move 1" to the room "battle-gen9ou-1" but it failed'
+    client = agent.ps_client
+    assert isinstance(client, AgentClient)
+    async with asyncio.timeout(PLAY_SECONDS):
+        await until(lambda: client._starts._is_searching)
+        client.take("", f"|popup|{late} because you were not in that room.")
+        other = on_poke_loop(opponent().ladder(1))
+        await playing
+        await asyncio.wrap_future(other)
+    assert session.totals() == "1 battle: 1 won, 0 lost, 0 tied"
 
 
 async def test_a_lost_connection_ends_what_is_played_and_says_so(
