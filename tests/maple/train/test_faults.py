@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+import torch
 import yaml
 
 from maple.agents import load_checkpoint
@@ -59,18 +60,18 @@ def test_a_worker_that_is_killed_is_replaced_and_its_battles_count_once(small: S
 
     def show(status: Status) -> None:
         seen.append(status)
-        if len(seen) in (2, 4):
+        if len(seen) == 2:
             crew = trainer._crew
             assert isinstance(crew, WorkerCrew)
             os.kill(crew.pids[0], signal.SIGKILL)
             killed.append(crew.pids[0])
 
-    with training(small(workers=2, decisions=2560, parallel=6), show) as trainer:
+    with training(small(workers=2, decisions=1280), show) as trainer:
         trainer.run(Interruption())
-    assert len(killed) == 2
-    assert seen[-1].workers_lost == 2
+    assert len(killed) == 1
+    assert seen[-1].workers_lost == 1
     # What was told is what was delivered, no more.
-    assert trainer.counters.decisions >= 2560
+    assert trainer.counters.decisions >= 1280
     battles = trainer._tally.battles + trainer._tally.cut_short
     assert battles == trainer.counters.battles
 
@@ -84,7 +85,7 @@ def test_a_node_process_that_is_killed_costs_no_battle(small: Small) -> None:
             [node] = [c for c in psutil.Process().children(recursive=True) if is_controller(c)]
             node.kill()
 
-    with training(small(workers=1, decisions=1536), show) as trainer:
+    with training(small(workers=1, decisions=1024), show) as trainer:
         trainer.run(Interruption())
     assert seen[-1].controllers_lost == 1
     assert seen[-1].cut_short == 0
@@ -129,24 +130,25 @@ def wait_for(folder: RunFolder, update: int) -> None:
 def test_a_run_that_is_killed_leaves_no_process_and_goes_on_to_the_same_end(
     small: Small, tmp_path: Path
 ) -> None:
-    settings: dict[str, Any] = {"workers": 1, "synchronous": True, "decisions": 2048}
-    folders = {}
-    for name in ("whole", "killed"):
-        config = small(name=name, **settings)
-        folders[name] = RunFolder(config.folder / name)
-        run = start("--config", str(write(config, tmp_path)))
-        if name == "killed":
-            wait_for(folders[name], 2)
-            children = psutil.Process(run.pid).children(recursive=True)
-            run.kill()
-            run.wait(30)
-            gone, alive = psutil.wait_procs(children, timeout=60)
-            assert not alive
-            assert any(map(bool, gone))
-            run = start("--resume", str(folders[name].path))
+    # As the command line does: more threads would add up in another order.
+    torch.set_num_threads(1)
+    settings: dict[str, Any] = {"synchronous": True, "decisions": 1536}
+    with training(small(name="whole", workers=0, **settings)) as whole:
+        whole.run(Interruption())
+    config = small(name="killed", workers=1, **settings)
+    folder = RunFolder(config.folder / "killed")
+    with start("--config", str(write(config, tmp_path))) as run:
+        wait_for(folder, 2)
+        children = psutil.Process(run.pid).children(recursive=True)
+        run.kill()
+    _, alive = psutil.wait_procs(children, timeout=60)
+    assert children
+    assert not alive
+    with start("--resume", str(folder.path)) as run:
         _, told = run.communicate(timeout=150)
-        assert run.returncode == 0, told
-    found = [load_checkpoint(folder.latest) for folder in folders.values()]
+    assert run.returncode == 0, told
+    assert whole.folder is not None
+    found = [load_checkpoint(one.latest) for one in (whole.folder, folder)]
     assert found[0].facts["updates"] == found[1].facts["updates"]
     for name, part in found[0].weights.items():
         assert part.equal(found[1].weights[name]), name
@@ -199,7 +201,7 @@ def test_a_full_disk_at_a_checkpoint_does_not_end_a_run(
         if len(seen) == 3:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
-    config = small(workers=0, decisions=1536, checkpoints={"every": 1, "keep": 20})
+    config = small(workers=0, decisions=1280, checkpoints={"every": 1, "keep": 20})
     folder = RunFolder(config.folder / "one")
     try:
         with training(config, show) as trainer:

@@ -88,14 +88,14 @@ def test_a_seed_gives_the_same_weights_in_one_process_in_another_and_when_gone_o
 
 @pytest.mark.timeout(300)
 def test_workers_play_while_the_learner_learns_and_the_lag_is_bounded(small: Small) -> None:
-    config = small(workers=2, decisions=4096, parallel=6, max_lag=1)
+    config = small(workers=2, decisions=2048, max_lag=1)
     folder = RunFolder.create(config)
     _, seen = train(config, folder)
     lags = [status.lag for status in seen]
     assert max(lags) <= 1
     assert max(lags) > 0
     assert all(0 < status.figures.trusted <= 1 for status in seen)
-    assert seen[-1].counters.decisions >= 4096
+    assert seen[-1].counters.decisions >= 2048
     assert seen[-1].workers_lost == 0
 
 
