@@ -206,7 +206,7 @@ def _make_folder(wanted: Path | None, *, replays: bool) -> Path:
 
 def _teams(options: argparse.Namespace) -> TeamsArgument:
     from maple.env import TeamPool
-    from maple.train.teams import read_teams
+    from maple.env.team_files import read_teams
 
     def read(path: Path) -> TeamPool:
         found = read_teams(path)

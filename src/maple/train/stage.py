@@ -17,10 +17,10 @@ from bridge.errors import BattleRejected, ConfigError
 from maple.agents.config import NetworkConfig
 from maple.env import Mixture, ObservationConfig, Observations, RewardConfig, TeamPool, VectorEnv
 from maple.env.spec import ObservationSpec
+from maple.env.team_files import read_teams
 
 from .config import TrainConfig
 from .rewards import load_reward_schedules
-from .teams import read_teams
 
 if TYPE_CHECKING:
     from maple.agents import Network
