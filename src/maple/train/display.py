@@ -118,7 +118,10 @@ def render(status: Status) -> Group:
         grid.add_row("turns", f"{status.turns:.1f} a battle")
     for trouble in _troubles(status):
         grid.add_row("", Text(trouble, style="yellow"))
-    return Group(Text(", ".join([head, *_left(status)])), bar, grid)
+    top = Table.grid()
+    top.add_row(", ".join([head, *_left(status)]))
+    top.add_row(bar)
+    return Group(top, grid)
 
 
 def _speed(status: Status) -> str:

@@ -237,7 +237,9 @@ class Learner:
         parts = max(1, round(int((table >= 0).sum()) / self.config.minibatch))
         for chosen in np.array_split(self.random.permutation(len(table)), parts):
             with profile("replay_buffer"):
-                yield self._rows(table[chosen], batch.raw, batch.actions, batch.memory)
+                rows = self._rows(table[chosen], batch.raw, batch.actions, batch.memory)
+            # Outside, or what is done with them would be part of it.
+            yield rows
 
     def _rows(self, table: Numbers, raw: Bytes, actions: Numbers, memory: Floats) -> Rows:
         """What the network must know of sequences: [sequences, length] of row numbers."""
