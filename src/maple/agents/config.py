@@ -41,7 +41,7 @@ _WITH: Final[dict[str, Any]] = {
 _DEFAULTS: Final[dict[str, dict[str, Any]]] = {
     "mlp": {"hidden": (256, 256), "moves": 64, **_WITHOUT},
     "lstm": {"hidden": (256, 256), "moves": 64, "memory": 256, **_WITHOUT},
-    "attention": {"hidden": (256,), "moves": 64, "entity": 48, "heads": 2, "layers": 2, **_WITH},
+    "attention": {"hidden": (256,), "moves": 64, "entity": 48, "heads": 2, "layers": 1, **_WITH},
 }
 """The settings of each kind; those that are not among them it does not have."""
 
@@ -64,7 +64,7 @@ class NetworkConfig:
             keeps as many again to itself.
         entity: Of attention: the width of a Pokémon's vector, 48 by default. A multiple of `heads`.
         heads: Of attention: in how many ways each looks at the others in a layer, 2 by default.
-        layers: Of attention: how often they look at each other, 2 by default.
+        layers: Of attention: how often they look at each other, 1 by default; 0 for never.
         species_size: How many numbers are learned for each species, beside what is known of it,
             such as its base stats; 0 for none. Of all kinds, as are those that follow; they are 0
             by default for mlp and lstm. 16 by default for attention.
@@ -105,11 +105,11 @@ class NetworkConfig:
             raise ConfigError(
                 f"hidden is {list(self.hidden or ())}, but must be one or more widths of at least 1"
             )
-        for name in ("memory", "entity", "heads", "layers"):
+        for name in ("memory", "entity", "heads"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ConfigError(f"{name} is {getattr(self, name)}, but must be at least 1")
-        for name in ("moves", *EMBEDDED.values()):
-            if getattr(self, name) < 0:
+        for name in ("moves", "layers", *EMBEDDED.values()):
+            if getattr(self, name) is not None and getattr(self, name) < 0:
                 raise ConfigError(f"{name} is {getattr(self, name)}, but must be at least 0")
         if self.entity and self.heads and self.entity % self.heads:
             raise ConfigError(

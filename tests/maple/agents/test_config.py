@@ -20,7 +20,7 @@ def test_each_kind_has_defaults_for_what_it_has_and_nothing_else() -> None:
     assert NetworkConfig() == mlp
     assert (mlp.hidden, mlp.moves, mlp.memory, mlp.entity) == ((256, 256), 64, None, None)
     assert (lstm.memory, lstm.heads, lstm.embeddings) == (256, None, {})
-    assert (attention.layers, attention.moves, attention.memory) == (2, 64, None)
+    assert (attention.layers, attention.moves, attention.memory) == (1, 64, None)
     assert attention.embeddings["species"] == 16
     assert attention.size("entity") % attention.size("heads") == 0
 
@@ -51,6 +51,7 @@ def test_settings_are_read_from_a_file(tmp_path: Path) -> None:
         ({"hidden": "wide"}, "hidden"),
         ({"memory": 64}, "memory is for lstm, not for mlp"),
         ({"kind": "attention", "memory": 64}, "memory is for lstm, not for attention"),
+        ({"kind": "attention", "layers": -1}, "layers is -1, but must be at least 0"),
         ({"moves": -1}, "moves is -1, but must be at least 0"),
         ({"kind": "lstm", "layers": 1}, "layers is for attention, not for lstm"),
         ({"kind": "lstm", "memory": 0}, "memory is 0, but must be at least 1"),

@@ -159,7 +159,7 @@ CHANGES: dict[str, Any] = {
     "memory": 4,
     "entity": 16,
     "heads": 1,
-    "layers": 2,
+    "layers": 0,
     "species_size": 5,
     "move_size": 5,
     "item_size": 5,
