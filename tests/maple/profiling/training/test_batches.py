@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +97,33 @@ def test_a_batch_is_recorded_in_the_parts_that_it_is_divided_into(config: TrainC
     }
     assert part.counts["steps"] == status.counters.decisions - before
     assert len(part.laps) == 1
+    # What the bridge has timed is there too, of a trainer that is made while it is recorded.
+    (feed,) = part.feeds
+    assert feed.name == "battles"
+    assert feed.counts["decisions"] > 0
+
+
+def test_a_worker_records_what_it_waits_for_and_what_its_bridge_has_timed() -> None:
+    config = replace(load_measured_config(DEFAULT, SMALL), workers=1)
+    profiler = get_profiler()
+    profiler.reset()
+    profiler.enable()
+    try:
+        trainer = Trainer(config, set_stage(config), lay_out(config))
+        try:
+            for _ in range(2):
+                trainer.update()
+        finally:
+            trainer.close()
+        session = profiler.session()
+    finally:
+        profiler.disable()
+        profiler.reset()
+
+    by_role = {part.role: part for part in session.processes}
+    assert set(by_role) == {"main", "worker"}
+    names = {operation.path[0] for operation in by_role["worker"].operations}
+    assert {"order_wait", "env_step", "agent_action_selection"} <= names
+    (feed,) = by_role["worker"].feeds
+    assert feed.counts["decisions"] > 0
+    assert by_role["main"].feeds == []
