@@ -9,11 +9,7 @@ import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
-import torch
-
-from bridge import BridgeConfig
 from bridge.arguments import (
     OneLineParser,
     at_least_one,
@@ -21,18 +17,19 @@ from bridge.arguments import (
     output_file,
     warn_on_stderr,
 )
-from bridge.errors import BridgeError
-from bridge.machine import cpu_count
+from bridge.errors import BridgeError, ConfigError
 from maple.profiling import ProfilingError, get_profiler, load_profiling_config
 from maple.profiling.training import (
     Measured,
-    OpponentName,
-    PPOConfig,
-    default_threads,
+    load_measured_config,
     measure_training,
     render,
     save_recordings,
 )
+from maple.train.config import TrainConfig
+from maple.train.layout import lay_out
+from maple.train.options import read_overrides
+from maple.train.threads import set_environment, use_threads
 
 EPILOG = """\
 examples:
@@ -42,41 +39,38 @@ examples:
       the same with data collection divided, down to the round trips to Node
   scripts/profile_training_time.py --turbo --batches 10
       one mode alone
-  scripts/profile_training_time.py --no-turbo --batches 10 --opponent random --num-envs 128
+  scripts/profile_training_time.py --no-turbo --batches 10 --opponents.mix random --parallel 256
       the simulator as it comes, against random players, in more battles
-  scripts/profile_training_time.py --batches 5 --breakdown --batch-size 64
+  scripts/profile_training_time.py --batches 5 --network.kind lstm --learning.minibatch 1024
+      another network, smaller minibatches
+  scripts/profile_training_time.py --batches 5 --breakdown --synchronous false
       decide for half of the agents at a time, so that Node plays the others meanwhile
   scripts/profile_training_time.py --compare --batches 5 --detailed
       then some more batches under cProfile, function by function
 
-A batch collects steps × agents decisions and learns from them. Before the first that counts, all
-processes are warm and each mode has run two. What was recorded is written to OUTPUT/raw, for
-`python -m maple.profiling.analyzer`. Ctrl-C, or SIGTERM, ends a run early and prints what was
-measured so far. The exit status is 0 when all went well, 1 after an error, 2 for wrong arguments,
-130 for a run that was interrupted.
+A batch is an update of the trainer, which plays and learns in one process, in turns. Before the
+first that counts, all processes are warm and each mode has run two. What was recorded is written to
+OUTPUT/raw, for `python -m maple.profiling.analyzer`. Ctrl-C, or SIGTERM, ends a run early and
+prints what was measured so far. The exit status is 0 when all went well, 1 after an error, 2 for
+wrong arguments, 130 for a run that was interrupted.
 """
 MOST_DETAILED = 3
-DEFAULTS = PPOConfig()
-COUNTS = {
-    "num_envs": "battles at a time",
-    "steps": "decisions of an agent in a batch, on average",
-    "epochs": "how often an update goes through a batch",
-    "minibatch_size": "decisions to a step of the optimizer",
-    "hidden": "width of the network",
-}
-SETTINGS = ("format", "opponent", "seed", "batch_size", *COUNTS)
+TRAINING = Path(__file__).parents[1] / "config" / "train.yml"
 
 
 def main() -> int:
-    options = parse_arguments()
+    options, settings = parse_arguments()
     warn_on_stderr()
     # Who ends it by a time limit, as `timeout` does, wants what was measured as well.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
+        config = load_measured_config(options.training, read_overrides(settings))
         configure(options)
-        measured = measure(options)
+        measured = measure(options, config)
     except ProfilingError as error:
         return fail(str(error))
+    except ConfigError as error:
+        return fail(error.in_one_line(), 2)
     except BridgeError as error:
         return fail(error.in_one_line())
     except KeyboardInterrupt:
@@ -105,13 +99,16 @@ def configure(options: argparse.Namespace) -> None:
         options.output = make_folder(get_profiler().config.folder)
 
 
-def measure(options: argparse.Namespace) -> Measured:
-    torch.set_num_threads(options.threads or default_threads(cpu_count(), options.pool))
+def measure(options: argparse.Namespace, config: TrainConfig) -> Measured:
+    threads = lay_out(config).threads
+    # Before torch is imported, which looks at it.
+    set_environment(threads)
+    use_threads(threads)
     return measure_training(
-        PPOConfig(**{name: getattr(options, name) for name in SETTINGS}),
+        config,
         (False, True) if options.compare else (options.turbo,),
         options.batches,
-        bridge=BridgeConfig(pool=options.pool, warmup_battles=options.warmup),
+        warmup=options.warmup,
         profiled=min(options.batches, MOST_DETAILED) if options.detailed else 0,
         say=say,
         command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
@@ -130,9 +127,9 @@ def write(options: argparse.Namespace, measured: Measured) -> None:
         print(f"  python -m maple.profiling.analyzer --compare {shlex.join(files)}")
 
 
-def fail(message: str) -> int:
+def fail(message: str, status: int = 1) -> int:
     say(f"profile_training_time: {message}")
-    return 1
+    return status
 
 
 def say(line: str) -> None:
@@ -155,8 +152,11 @@ def make_folder(path: Path) -> Path:
     return path
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
+    """What is measured and how, and the settings of training."""
     parser = OneLineParser("profile_training_time", description=__doc__, epilog=EPILOG)
+    # A setting is not to be taken for the beginning of an option.
+    parser.allow_abbrev = False
     modes = parser.add_mutually_exclusive_group()
     modes.add_argument(
         "--compare", action="store_true", help="turbo off and on, in turn, in one run"
@@ -181,41 +181,23 @@ def parse_arguments() -> argparse.Namespace:
         help=f"up to {MOST_DETAILED} more batches of each mode under cProfile, and one whose trace "
         "has torch's own operations",
     )
-    played = parser.add_argument_group("what is played and learned")
-    played.add_argument(
-        "--format", default=DEFAULTS.format, help=f"singles with random teams ({DEFAULTS.format})"
+    trained = parser.add_argument_group(
+        "what is trained",
+        "any setting of `python -m maple.train` that has an effect here, as its --help has them: "
+        "--format, --opponents.mix, --parallel, --batch, --pool, --threads, --seed…",
     )
-    played.add_argument(
-        "--opponent",
-        choices=get_args(OpponentName),
-        default=DEFAULTS.opponent,
-        help=f"who has the other seat ({DEFAULTS.opponent})",
+    trained.add_argument(
+        "--training",
+        type=Path,
+        default=TRAINING,
+        metavar="FILE",
+        help="those that are not given (config/train.yml)",
     )
-    played.add_argument("--seed", type=int, default=DEFAULTS.seed, help=f"({DEFAULTS.seed})")
-    for name, meaning in COUNTS.items():
-        default = getattr(DEFAULTS, name)
-        option = f"--{name.replace('_', '-')}"
-        played.add_argument(
-            option, type=at_least_one, default=default, help=f"{meaning} ({default})"
-        )
-    played.add_argument(
-        "--batch-size",
-        type=at_least_one,
-        help="agents to decide for at a time (all; with fewer, modes do not play the same battles)",
-    )
-    machine = parser.add_argument_group("the machine")
-    machine.add_argument(
-        "--pool", type=at_least_one, help="Node processes of each mode (one for each core)"
-    )
-    machine.add_argument(
-        "--threads", type=at_least_one, help="of torch (the cores that Node leaves, at least 1)"
-    )
-    machine.add_argument(
+    trained.add_argument(
         "--warmup",
         type=not_negative,
-        default=BridgeConfig().warmup_battles,
         metavar="BATTLES",
-        help="that each Node process plays before anything counts (%(default)s)",
+        help="that each Node process plays before anything counts (as in the settings, or 200)",
     )
     results = parser.add_argument_group("results")
     results.add_argument(
@@ -231,10 +213,7 @@ def parse_arguments() -> argparse.Namespace:
         metavar="FOLDER",
         help="for what was recorded, for cProfile and traces (logs/profiling, or as in --config)",
     )
-    options = parser.parse_args()
-    if options.pool is None:
-        options.pool = min(cpu_count(), options.num_envs)
-    return options
+    return parser.parse_known_args()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import torch
 
 from bridge.sampling import derive_keys, greedy, greedy_pair, log_probability, sample, sample_pair
+from maple.profiling import profile
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -95,7 +96,8 @@ class Actor:
         before = self.remembered(numbers, is_first)
         logits, values, after = self._compute(features, ids, before)
         self._memory[numbers] = after
-        actions, chances = self._draw(logits, masks, keys, epsilon)
+        with profile("inference_sample"):
+            actions, chances = self._draw(logits, masks, keys, epsilon)
         return Decided(actions, chances, values, before, logits)
 
     def values(
@@ -129,10 +131,11 @@ class Actor:
             taken = np.minimum(np.arange(rows + missing), rows - 1)
             given = (features[taken], ids[taken], memory[taken])
         device = next(self.network.parameters()).device
-        with torch.inference_mode():
+        with profile("inference_forward"), torch.inference_mode():
             tensors = [torch.from_numpy(part).to(device) for part in given]
             logits, values, after = self.network.step(*tensors)
-        return _array(logits[:rows]), _array(values[:rows]), _array(after[:rows])
+            # A GPU is done when its results are there.
+            return _array(logits[:rows]), _array(values[:rows]), _array(after[:rows])
 
     def _nothing(self, memory: Floats) -> tuple[Floats, Floats, Floats]:
         """What is computed for no rows."""

@@ -58,6 +58,9 @@ class Collector:
         self._parts_of_returns: dict[str, Any] = {}
         self._mix: dict[str, float] = {}
         self._rewards: dict[str, float] = {}
+        profiler = get_profiler()
+        # What the bridge has timed is part of the recording of a run.
+        self._watched = profiler.watch(env, "battles") if profiler.enabled else None
 
     def shape(self, decisions: int) -> RolloutShape:
         """What a rollout must hold for an order of so many decisions."""
@@ -293,4 +296,6 @@ class Collector:
 
     def close(self) -> None:
         """Ends the environment and all its processes."""
+        if self._watched is not None:
+            self._watched.close()
         self.env.close()

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import structlog
 
 from maple.agents import Network, weight_count
+from maple.env import VectorEnv
 from maple.profiling import get_profiler, profile
 
 from .collector import Collector
@@ -83,7 +84,12 @@ class SerialCrew:
         self._rollout = Rollout(collector.shape(decisions))
 
     def __repr__(self) -> str:
-        return f"<SerialCrew: {self._collector.env!r}>"
+        return f"<SerialCrew: {self.env!r}>"
+
+    @property
+    def env(self) -> VectorEnv:
+        """What is played in."""
+        return self._collector.env
 
     def publish(self, weights: Weights, version: int) -> None:
         """The network is the learner's own."""

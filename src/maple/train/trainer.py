@@ -23,6 +23,7 @@ from maple.agents import (
     save_checkpoint,
     weights_of,
 )
+from maple.env import VectorEnv
 from maple.evaluation.intervals import wilson
 from maple.profiling import get_profiler, profile
 
@@ -149,6 +150,11 @@ class Trainer:
             network=self.network,
         )
         return SerialCrew(collector, config.batch)
+
+    @property
+    def env(self) -> VectorEnv | None:
+        """What is played in by this process; None if others play."""
+        return self._crew.env if isinstance(self._crew, SerialCrew) else None
 
     def close(self) -> None:
         """Ends all processes."""

@@ -111,6 +111,7 @@ def work(task: WorkerTask, pipe: Connection) -> None:
 
 def _serve(task: WorkerTask, pipe: Connection) -> None:
     from maple.agents import load_weights
+    from maple.profiling import profile
 
     from .collector import CollectorStopped
     from .rollout import Rollout
@@ -127,7 +128,8 @@ def _serve(task: WorkerTask, pipe: Connection) -> None:
             return _is_over(task) or os.getppid() != parent
 
         while not should_stop():
-            asked = pipe.recv()
+            with profile("order_wait"):
+                asked = pipe.recv()
             if asked is None:
                 return
             weights, version = task.weights.read()

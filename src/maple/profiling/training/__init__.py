@@ -1,14 +1,15 @@
 """Where the time of PPO training goes, batch by batch, with turbo beside without.
 
-A small loop (ppo_loop) is run and recorded (batches, recordings); what it took (components) is
-plain data (result), from which follow verdict, advice and text.
+The trainer makes updates that are recorded (settings, batches, recordings); what they took
+(components) is plain data (result), from which follow verdict, advice and text. Torch is imported
+when a measurement begins, and not before.
 """
 
 from .advice import recommend
-from .batches import Measured, default_threads, measure_training
+from .batches import Measured, measure_training
 from .files import save_recordings
-from .ppo_loop import BatchFigures, OpponentName, PPOConfig, PPOLoop
-from .result import Batch, Mode, TrainingTime
+from .result import Batch, BatchFigures, Mode, TrainingTime
+from .settings import RunSettings, load_measured_config
 from .text import render
 from .verdict import Compared, Judgement, Verdict, compare, judge
 
@@ -19,14 +20,12 @@ __all__ = [
     "Judgement",
     "Measured",
     "Mode",
-    "OpponentName",
-    "PPOConfig",
-    "PPOLoop",
+    "RunSettings",
     "TrainingTime",
     "Verdict",
     "compare",
-    "default_threads",
     "judge",
+    "load_measured_config",
     "measure_training",
     "recommend",
     "render",

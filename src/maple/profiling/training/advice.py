@@ -105,15 +105,14 @@ def _relieve_node(mode: Mode, result: TrainingTime) -> Iterator[str]:
 
 def _occupy_node(result: TrainingTime) -> Iterator[str]:
     settings = result.settings
-    if settings.batch_size is None:
-        half = settings.agents // 2
-        yield f"deciding for half of the agents at a time (--batch-size {half})"
-    yield f"more battles (--num-envs, now {settings.num_envs})"
+    if settings.synchronous:
+        yield "deciding for half of the agents at a time (--synchronous false)"
+    yield f"more battles (--parallel, now {settings.parallel})"
 
 
 def _about_observations(mode: Mode, _result: TrainingTime) -> str:
     return (
-        "try fewer groups in config/observation.yml, and more battles (--num-envs), which share "
+        "try fewer groups in config/observation.yml, and more battles (--parallel), which share "
         f"the fixed cost of the {mode.middle.figures.rounds} rounds"
     )
 
@@ -122,12 +121,12 @@ def _about_forwards(mode: Mode, result: TrainingTime) -> str:
     figures = mode.middle.figures
     rows = figures.decisions / figures.rounds
     if rows < _SMALL_FORWARD:
-        return f"a forward has {rows:.0f} rows, and more battles (--num-envs) give it more"
-    return f"try a smaller network (--hidden, now {result.settings.hidden}){_threads(result)}"
+        return f"a forward has {rows:.0f} rows, and more battles (--parallel) give it more"
+    return f"try {_smaller(result)}{_threads(result)}"
 
 
 def _about_fixed_costs(_mode: Mode, _result: TrainingTime) -> str:
-    return "more battles (--num-envs) share its fixed cost"
+    return "more battles (--parallel) share its fixed cost"
 
 
 def _about_copies(_mode: Mode, _result: TrainingTime) -> str:
@@ -137,14 +136,17 @@ def _about_copies(_mode: Mode, _result: TrainingTime) -> str:
 def _about_learning(mode: Mode, result: TrainingTime) -> str:
     settings = result.settings
     larger = ""
-    if settings.minibatch_size < _SMALL_MINIBATCH:
+    if settings.minibatch < _SMALL_MINIBATCH:
         # Of many rows nearly all of a step is arithmetic, which is the same for larger ones.
-        larger = f"larger minibatches (--minibatch-size, now {settings.minibatch_size}), "
+        larger = f"larger minibatches (--learning.minibatch, now {settings.minibatch}), "
     return (
         f"with {mode.middle.figures.minibatches} steps of the optimizer a batch, try {larger}"
-        f"fewer epochs (--epochs, now {settings.epochs}), a smaller network (--hidden, now "
-        f"{settings.hidden}){_threads(result)}"
+        f"fewer epochs (--ppo.epochs, now {settings.epochs}), {_smaller(result)}{_threads(result)}"
     )
+
+
+def _smaller(result: TrainingTime) -> str:
+    return f"a smaller network (--network.hidden, now {list(result.settings.hidden)})"
 
 
 def _threads(result: TrainingTime) -> str:

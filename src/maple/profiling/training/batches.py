@@ -10,23 +10,28 @@ import cProfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-import torch
-
-from bridge import BridgeConfig
 from bridge.errors import BridgeError
 from bridge.machine import cpu_count, cpu_model
 from bridge.throughput.quantities import number, seconds
+from maple.train.config import TrainConfig, plain
+from maple.train.layout import Layout, lay_out
 
 from .. import ProfilingError, Session, get_profiler
-from .ppo_loop import BatchFigures, PPOConfig, PPOLoop
 from .recordings import join_recordings, read_batch, with_controllers
 from .result import Batch, Ending, Mode, TrainingTime
+from .settings import RunSettings
 
-__all__ = ["Measured", "Say", "default_threads", "measure_training"]
+if TYPE_CHECKING:
+    from maple.env import VectorEnv
+    from maple.train.stage import Stage
+    from maple.train.status import Status
+    from maple.train.trainer import Trainer
+
+__all__ = ["Measured", "Say", "measure_training"]
 
 Say: TypeAlias = Callable[[str], None]
 """Hears in a line how things go."""
@@ -48,22 +53,20 @@ class Measured:
     with_torch: dict[str, Session]
 
 
-def default_threads(cores: int, pool: int) -> int:
-    """How many threads torch gets: the cores that Node leaves, as both work while collecting."""
-    return max(1, cores - pool)
-
-
 def measure_training(
-    config: PPOConfig,
+    config: TrainConfig,
     turbo: Sequence[bool],
     batches: int,
     *,
-    bridge: BridgeConfig,
+    warmup: int | None = None,
     profiled: int = 0,
     say: Say = lambda line: None,
     command: str = "",
 ) -> Measured:
     """Runs so many batches of each mode in turn, when all are warm, and reports what they took.
+
+    A batch is an update of the trainer, which plays in its own process: `config` has no workers.
+    Each of its Node processes is warmed up by so many battles, or by those in its settings.
 
     After them, `profiled` batches run under cProfile, and one with torch's own profiler, which none
     of the figures are of. Ctrl-C ends it early, with what was measured so far, and so does a
@@ -74,14 +77,17 @@ def measure_training(
     began = datetime.now().astimezone().isoformat(timespec="seconds")
     ending: Ending = "complete"
     failure = None
+    layout = lay_out(config)
     courses: list[_Course] = []
     try:
+        stage = _set_stage(config, warmup)
         with ExitStack() as stack:
             for is_on in turbo:
                 name = "turbo on" if is_on else "turbo off"
-                say(f"{name}: starting {bridge.pool} processes")
-                loop = stack.enter_context(PPOLoop(config, bridge.replace(turbo=is_on)))
-                courses.append(_Course(name, is_on, loop))
+                say(f"{name}: starting {layout.pool} processes")
+                trainer = _start(config, stage, layout, turbo=is_on)
+                stack.callback(trainer.close)
+                courses.append(_Course(name, is_on, trainer))
             _run(courses, batches, profiled, say)
     except KeyboardInterrupt:
         ending = "interrupted"
@@ -94,9 +100,9 @@ def measure_training(
     result = TrainingTime(
         began=began,
         command=command,
-        settings=config,
-        pool=bridge.pool,
-        threads=torch.get_num_threads(),
+        settings=RunSettings.of(config),
+        pool=layout.pool,
+        threads=layout.threads.count,
         cores=cpu_count(),
         cpu=cpu_model(),
         ending=ending,
@@ -112,10 +118,25 @@ def measure_training(
     )
 
 
+def _set_stage(config: TrainConfig, warmup: int | None) -> Stage:
+    from maple.train.stage import set_stage
+
+    stage = set_stage(config)
+    if warmup is None:
+        return stage
+    return replace(stage, bridge=stage.bridge.replace(warmup_battles=warmup))
+
+
+def _start(config: TrainConfig, stage: Stage, layout: Layout, *, turbo: bool) -> Trainer:
+    from maple.train.trainer import Trainer
+
+    return Trainer(config, replace(stage, bridge=stage.bridge.replace(turbo=turbo)), layout)
+
+
 def _run(courses: Sequence[_Course], batches: int, profiled: int, say: Say) -> None:
     say("waiting until all processes are warm")
     for course in courses:
-        course.loop.env.warmed()
+        course.env.warmed()
     for turn in range(_WARM_UP):
         for course in courses:
             took = course.run()
@@ -138,25 +159,35 @@ def _run(courses: Sequence[_Course], batches: int, profiled: int, say: Say) -> N
 class _Course:
     """One mode while it is measured."""
 
-    def __init__(self, name: str, turbo: bool, loop: PPOLoop) -> None:
+    def __init__(self, name: str, turbo: bool, trainer: Trainer) -> None:
         self.name = name
         self.turbo = turbo
-        self.loop = loop
+        self.trainer = trainer
         self.batches: list[Batch] = []
         self.recordings: list[Session] = []
         self.calls: cProfile.Profile | None = None
         self.with_torch: Session | None = None
 
+    @property
+    def env(self) -> VectorEnv:
+        env = self.trainer.env
+        assert env is not None, "workers play, whose parts cannot be told apart here"
+        return env
+
     def run(self) -> float:
         """A batch that is not counted; how long it took."""
         began = time.perf_counter()
-        self.loop.run_batch()
+        self.trainer.update()
         return time.perf_counter() - began
 
     def measure(self) -> Batch:
         """A batch in a recording of its own."""
-        figures, recording = self._record()
-        batch = read_batch(recording, figures)
+        before = replace(self.trainer.counters)
+        status, recording = self._record()
+        after = status.counters
+        batch = read_batch(
+            recording, after.decisions - before.decisions, after.battles - before.battles, status
+        )
         self.recordings.append(recording)
         self.batches.append(batch)
         return batch
@@ -164,28 +195,28 @@ class _Course:
     def record_torch(self) -> None:
         _, self.with_torch = self._record(torch_events=True)
 
-    def _record(self, *, torch_events: bool = False) -> tuple[BatchFigures, Session]:
+    def _record(self, *, torch_events: bool = False) -> tuple[Status, Session]:
         profiler = get_profiler()
         controllers = self._controllers()
         profiler.reset()
-        with profiler.watch(self.loop.env, self.name):
+        with profiler.watch(self.env, self.name):
             profiler.enable(torch_events=torch_events)
             try:
-                figures = self.loop.run_batch()
+                status = self.trainer.update()
             finally:
                 profiler.disable()
         session = profiler.session(f"training_{self.name.replace(' ', '_')}")
-        return figures, with_controllers(session, controllers | self._controllers())
+        return status, with_controllers(session, controllers | self._controllers())
 
     def _controllers(self) -> set[int]:
         """The pids of its Node processes."""
-        stats = self.loop.env.stats(round_trips=False)
+        stats = self.env.stats(round_trips=False)
         return {controller["pid"] for controller in stats["controllers"]}
 
     def profile_calls(self, batches: int) -> None:
         calls = cProfile.Profile()
         for _ in range(batches):
-            calls.runcall(self.loop.run_batch)
+            calls.runcall(self.trainer.update)
         self.calls = calls
 
     def mode(self) -> Mode:
@@ -193,5 +224,5 @@ class _Course:
 
     def session(self) -> Session:
         """All its batches as one."""
-        settings = asdict(self.loop.config) | {"turbo": self.turbo}
+        settings = plain(self.trainer.config) | {"turbo": self.turbo}
         return join_recordings(self.recordings, settings)

@@ -9,6 +9,7 @@ __all__ = [
     "BATCH",
     "COLLECTION",
     "COMPONENTS",
+    "ROUND",
     "WAITING",
     "WHOLE",
     "Component",
@@ -43,10 +44,12 @@ _COLLECTION = f"{BATCH}/env_parallel_execution"
 _STEP = f"{_COLLECTION}/env_step"
 _SELECTION = f"{_COLLECTION}/agent_action_selection"
 _STORING = f"{_COLLECTION}/replay_buffer"
-_BOOTSTRAP = f"{BATCH}/agent_value_calculation"
+_BOOTSTRAP = f"{_COLLECTION}/agent_value_calculation"
 _GRADIENT = f"{BATCH}/gradient_calculation"
 _GAE = f"{_GRADIENT}/gae"
 _SAMPLING = f"{_GRADIENT}/replay_buffer"
+ROUND = f"{_COLLECTION}/env_send"
+"""An operation that there is one call of whenever agents are decided for."""
 
 WHOLE = ""
 """The key of a batch as a whole, which all components are parts of."""
@@ -54,14 +57,14 @@ COLLECTION = "data_collection"
 WAITING = "data_collection.env_step.env_wait"
 
 COMPONENTS = (
-    Component(COLLECTION, "Data Collection", (_COLLECTION,), (_STORING,)),
+    Component(COLLECTION, "Data Collection", (_COLLECTION,), (_STORING, _BOOTSTRAP)),
     Component("data_collection.env_step", "Env Step", (_STEP,)),
     Component(WAITING, "Waiting for the simulator", (f"{_STEP}/env_wait",)),
     Component(
         "data_collection.env_step.env_observation", "Observations", (f"{_STEP}/env_observation",)
     ),
     Component("data_collection.env_step.rest", "Rest"),
-    Component("data_collection.env_send", "Env Send", (f"{_COLLECTION}/env_send",)),
+    Component("data_collection.env_send", "Env Send", (ROUND,)),
     Component(
         "data_collection.policy_forward", "Policy Forward", (f"{_SELECTION}/inference_forward",)
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,17 +13,36 @@ from ..analysis import analyse, node_share
 from ..feeds import join_feeds
 from ..session import Distribution, Session, merge_sessions
 from ..usage import ProcessUse
-from .components import BATCH, measure_components
-from .ppo_loop import BatchFigures
-from .result import Batch
+from .components import BATCH, ROUND, measure_components
+from .result import Batch, BatchFigures
+
+if TYPE_CHECKING:
+    from maple.train.status import Status
 
 __all__ = ["join_recordings", "read_batch", "with_controllers"]
 
 
-def read_batch(session: Session, figures: BatchFigures) -> Batch:
-    """The batch that a session of one process has recorded, and of which it watched the bridge."""
+def read_batch(session: Session, decisions: int, battles: int, status: Status) -> Batch:
+    """The batch that a session of one process has recorded, and of which it watched the bridge.
+
+    So many decisions and battles were in it, and the status is that of the run after it.
+    """
     (part,) = session.processes
     (feed,) = part.feeds
+    calls = {"/".join(one.path): one.calls for one in part.operations}
+    learned = status.figures
+    figures = BatchFigures(
+        decisions=decisions,
+        rounds=calls[ROUND],
+        minibatches=learned.minibatches,
+        battles=battles,
+        returns=status.returns,
+        policy_loss=learned.policy_loss,
+        value_loss=learned.value_loss,
+        entropy=learned.entropy,
+        divergence=learned.divergence,
+        gradient=learned.gradient,
+    )
     times = {"/".join(one.path): one.covered / 1e9 for one in part.operations}
     analysis = analyse(session)
     processes = analysis.machine.processes

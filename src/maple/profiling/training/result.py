@@ -10,11 +10,31 @@ import msgspec
 
 from ..session import Overhead
 from .components import WHOLE
-from .ppo_loop import BatchFigures, PPOConfig
+from .settings import RunSettings
 
-__all__ = ["Batch", "Ending", "Mode", "TrainingTime"]
+__all__ = ["Batch", "BatchFigures", "Ending", "Mode", "TrainingTime"]
 
 Ending: TypeAlias = Literal["complete", "interrupted", "failed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchFigures:
+    """What came of a batch: counts, and what learning from it was like.
+
+    `rounds` is how often agents were decided for. The return is what an agent was rewarded with in
+    a battle, on average; None if none ended.
+    """
+
+    decisions: int
+    rounds: int
+    minibatches: int
+    battles: int
+    returns: float | None
+    policy_loss: float
+    value_loss: float
+    entropy: float
+    divergence: float
+    gradient: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +86,7 @@ class TrainingTime:
 
     began: str
     command: str
-    settings: PPOConfig
+    settings: RunSettings
     pool: int
     threads: int
     cores: int

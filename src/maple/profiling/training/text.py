@@ -49,8 +49,13 @@ def render(result: TrainingTime, *, breakdown: bool = False) -> str:
 def _title(result: TrainingTime) -> Iterator[str]:
     settings = result.settings
     yield (
-        f"Training time: {settings.format}, {settings.num_envs} battles at a time against "
-        f"{settings.opponent}, {settings.steps} steps an agent"
+        f"Training time: {settings.format}, {settings.parallel} battles at a time, "
+        f"{settings.opponents}"
+    )
+    widths = ", ".join(map(str, settings.hidden))
+    yield (
+        f"{settings.network} of {widths}, batches of {number(settings.batch)} decisions in "
+        f"minibatches of {number(settings.minibatch)}, {_plural(settings.epochs, 'epoch')}"
     )
     counts = ", ".join(
         f"{_plural(len(mode.batches), 'batch', 'es')} with {mode.name}" for mode in result.modes

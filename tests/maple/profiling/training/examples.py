@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bridge.timing import PHASES
-from maple.profiling.training import Batch, BatchFigures, Mode, PPOConfig, TrainingTime
+from maple.profiling.training import Batch, BatchFigures, Mode, RunSettings, TrainingTime
 from maple.profiling.training.components import measure_components
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "NOISE",
     "OFF",
     "ON",
+    "SETTINGS",
     "TIMES",
     "batch",
     "levels",
@@ -28,7 +29,7 @@ COLLECTION = "training_batch/env_parallel_execution"
 GRADIENT = "training_batch/gradient_calculation"
 TIMES = {
     "training_batch": 10.0,
-    COLLECTION: 6.0,
+    COLLECTION: 6.25,
     f"{COLLECTION}/env_step": 4.0,
     f"{COLLECTION}/env_step/env_wait": 3.0,
     f"{COLLECTION}/env_step/env_observation": 0.5,
@@ -37,7 +38,7 @@ TIMES = {
     f"{COLLECTION}/agent_action_selection/inference_forward": 0.5,
     f"{COLLECTION}/agent_action_selection/inference_sample": 0.25,
     f"{COLLECTION}/replay_buffer": 0.5,
-    "training_batch/agent_value_calculation": 0.25,
+    f"{COLLECTION}/agent_value_calculation": 0.25,
     GRADIENT: 3.5,
     f"{GRADIENT}/gae": 0.25,
     f"{GRADIENT}/replay_buffer": 0.25,
@@ -50,15 +51,24 @@ FIGURES = BatchFigures(
     rounds=10,
     minibatches=4,
     battles=8,
-    wins=None,
-    turns_per_battle=30.0,
-    reward=0.01,
-    mean_return=0.2,
+    returns=0.2,
     policy_loss=-0.01,
     value_loss=0.1,
     entropy=1.5,
-    clipped=0.05,
     divergence=0.01,
+    gradient=0.3,
+)
+SETTINGS = RunSettings(
+    format="gen9randombattle",
+    opponents="self:0.8,max:0.2",
+    parallel=64,
+    batch=1000,
+    network="mlp",
+    hidden=(256, 256),
+    minibatch=1024,
+    epochs=3,
+    synchronous=True,
+    seed=7,
 )
 
 
@@ -88,7 +98,7 @@ def result(*modes: Mode, **changes: Any) -> TrainingTime:
     made = TrainingTime(
         began="2026-01-01T12:00:00+00:00",
         command="profile_training_time.py --compare",
-        settings=PPOConfig(),
+        settings=SETTINGS,
         pool=2,
         threads=1,
         cores=2,

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from maple.profiling.training import PPOConfig, recommend
+from maple.profiling.training import recommend
 from maple.profiling.training.components import measure_components
-from tests.maple.profiling.training.examples import GRADIENT, OFF, ON, TIMES, batch, mode, result
+from tests.maple.profiling.training.examples import (
+    GRADIENT,
+    OFF,
+    ON,
+    SETTINGS,
+    TIMES,
+    batch,
+    mode,
+    result,
+)
 
 
 def test_the_limit_of_a_faster_simulator_follows_from_the_time_that_is_waited() -> None:
@@ -22,13 +32,16 @@ def test_the_limit_of_a_faster_simulator_follows_from_the_time_that_is_waited() 
 
 
 def test_what_is_recommended_follows_from_what_was_measured() -> None:
-    def said(**changes: Any) -> str:
+    def said(synchronous: bool = True, **changes: Any) -> str:
         made = mode(True, [batch(wait=4.0, **changes)])
-        return " ".join(recommend(result(made)))
+        settings = replace(SETTINGS, synchronous=synchronous)
+        return " ".join(recommend(result(made, settings=settings)))
 
-    assert "--batch-size 64" in said(node_busy=0.2)
+    assert "--synchronous false" in said(node_busy=0.2)
+    assert "--synchronous" not in said(synchronous=False, node_busy=0.2)
+    assert "--parallel, now 64" in said(node_busy=0.2)
     assert "battles are the limit" in said(node_busy=0.9)
-    assert "--batch-size" not in said(node_busy=0.9)
+    assert "--parallel" not in said(node_busy=0.9)
     assert "not known" in said(node_busy=None)
 
 
@@ -39,13 +52,14 @@ def test_learning_is_blamed_where_it_takes_the_time_and_settings_are_named() -> 
     said = " ".join(recommend(result(slow)))
 
     assert "Training Loop takes 77 %" in said
-    assert "--epochs, now" in said
+    assert "--ppo.epochs, now 3" in said
+    assert "--network.hidden, now [256, 256]" in said
     assert "--threads, now 1 of 2 cores" in said
     assert "--threads" not in " ".join(recommend(result(slow, threads=2)))
     # A step of a thousand rows is arithmetic, and twice as many of them take twice as long.
-    assert "--minibatch-size" not in said
-    small = result(slow, settings=PPOConfig(minibatch_size=64))
-    assert "--minibatch-size, now 64" in " ".join(recommend(small))
+    assert "--learning.minibatch" not in said
+    small = result(slow, settings=replace(SETTINGS, minibatch=64))
+    assert "--learning.minibatch, now 64" in " ".join(recommend(small))
 
 
 def test_turbo_is_praised_only_for_what_is_no_noise() -> None:

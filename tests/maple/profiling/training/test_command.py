@@ -20,7 +20,10 @@ from tests.maple.profiling.training.examples import levels
 
 REPOSITORY = Path(__file__).resolve().parents[4]
 SCRIPT = REPOSITORY / "scripts" / "profile_training_time.py"
-TINY = ("--num-envs", "2", "--steps", "6", "--hidden", "8", "--pool", "1", "--warmup", "0")
+TINY = (
+    *("--parallel", "2", "--batch", "24", "--network.hidden", "[8]", "--opponents.mix", "self"),
+    *("--pool", "1", "--warmup", "0"),
+)
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -67,7 +70,7 @@ def test_the_command_compares_both_modes_and_keeps_what_it_recorded(tmp_path: Pa
         name = f"profile_training_{one.name.replace(' ', '_')}"
         calls = (output / f"{name}.txt").read_text(encoding="utf-8")
         assert "cumulative" in calls
-        assert re.search(r"\(run_batch\) +-> ", calls)
+        assert re.search(r"\(update\) +-> ", calls)
         assert (output / f"{name}.prof").exists()
     files = sorted((output / "raw").iterdir())
     assert [one.name.partition("_2")[0] for one in files] == [
@@ -110,7 +113,12 @@ def check_session(file: Path, measured: Mode) -> None:
         (["--compare", "--no-turbo"], "not allowed with"),
         (["--turbo", "--no-turbo"], "not allowed with"),
         (["--warmup", "-1"], "-1 is too few: at least 0"),
-        (["--opponent", "nobody"], "nobody"),
+        (["--batchs", "3"], "unknown setting --batchs; did you mean"),
+        (["--parallel", "0"], "parallel is 0, but must be at least 1"),
+        (["--seed", "-1"], "seed is -1, but must be from 0 to"),
+        (["--workers", "2"], "--workers changes nothing here"),
+        (["--training", "nowhere.yml"], "cannot read nowhere.yml"),
+        (["--config", "nowhere.yml"], "cannot read nowhere.yml"),
         (["--output", str(SCRIPT)], "cannot be made: File exists"),
     ],
 )
@@ -123,31 +131,18 @@ def test_a_wrong_argument_is_told_in_one_line(arguments: list[str], said: str) -
     assert done.stdout == ""
 
 
-def test_a_format_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
-    done = run("--format", "gen9nothing", *TINY, "--output", tmp_path)
-
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert "gen9nothing" in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr
-
-
 @pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--seed", "-1"], "seed is -1, but must be from 0 to"),
-        (["--seed", "9" * 30], "must be from 0 to"),
-        (["--config", "nowhere.yml"], "cannot read nowhere.yml"),
-    ],
+    ("name", "value", "status"), [("format", "gen9nothing", 1), ("opponents.mix", "nobody", 2)]
 )
-def test_a_setting_that_makes_no_sense_is_told_in_one_line(
-    tmp_path: Path, arguments: list[str], said: str
+def test_what_is_not_there_is_told_in_one_line(
+    tmp_path: Path, name: str, value: str, status: int
 ) -> None:
-    done = run(*arguments, *TINY, "--output", tmp_path)
+    done = run(*TINY, f"--{name}", value, "--output", tmp_path)
 
-    assert done.returncode == 1
-    assert said in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert done.returncode == status
+    assert done.stdout == ""
+    assert value in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
 
 
 def test_settings_of_the_profiler_come_from_a_file(tmp_path: Path) -> None:

@@ -16,6 +16,13 @@ def test_the_parts_of_every_level_add_up_to_the_whole_and_count_nothing_twice() 
     assert all(time >= 0 for time in found.values())
 
 
+def test_values_of_what_follows_are_counted_with_advantages_where_they_are_needed() -> None:
+    alone = {"training_batch": 2.0, COLLECTION: 1.0}
+    found = measure_components(alone | {f"{COLLECTION}/agent_value_calculation": 0.25})
+
+    assert (found["gae"], found["data_collection"], found["rest"]) == (0.25, 0.75, 1.0)
+
+
 def test_storing_and_sampling_are_the_replay_buffers_and_no_part_of_what_they_are_called_in() -> (
     None
 ):
