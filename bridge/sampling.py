@@ -23,6 +23,7 @@ __all__ = [
     "greedy",
     "greedy_pair",
     "log_probability",
+    "pick",
     "sample",
     "sample_pair",
 ]
@@ -84,12 +85,29 @@ def sample_pair(
     logits: Values, mask: Values, second_mask: SecondMask, keys: npt.ArrayLike
 ) -> Actions:
     """An action for both slots of [B, 2, A]; the second may do what the first leaves it."""
-    return _pick_pair(logits, mask, second_mask, keys)[0]
+    return pick(logits, mask, keys, second_mask)[0]
 
 
 def greedy_pair(logits: Values, mask: Values, second_mask: SecondMask) -> Actions:
     """The likeliest action of the first slot, then the likeliest that it leaves the second."""
-    return _pick_pair(logits, mask, second_mask, None)[0]
+    return pick(logits, mask, None, second_mask)[0]
+
+
+def pick(
+    logits: Values,
+    mask: Values,
+    keys: npt.ArrayLike | None,
+    second_mask: SecondMask | None = None,
+) -> tuple[Actions, Floats]:
+    """Actions, drawn by keys or without them the likeliest, and the logarithms of their chances.
+
+    With a `second_mask` they are those of both slots of [B, 2, A].
+    """
+    if second_mask is not None:
+        return _pick_pair(logits, mask, second_mask, keys)
+    weights = _Weights(logits, mask)
+    actions = weights.best() if keys is None else weights.pick(_uniform(keys, 0))
+    return actions, weights.log_probability(actions)
 
 
 class Sampler:
@@ -133,12 +151,7 @@ class Sampler:
                 raise ValueError(f"the policy returned {len(part)} rows for {rows + missing}")
         logits, *others = parts
         drawn = None if self._greedy else keys
-        if self._second_mask is None:
-            weights = _Weights(logits[:rows], mask)
-            actions = weights.best() if drawn is None else weights.pick(_uniform(drawn, 0))
-            chances = weights.log_probability(actions)
-        else:
-            actions, chances = _pick_pair(logits[:rows], mask, self._second_mask, drawn)
+        actions, chances = pick(logits[:rows], mask, drawn, self._second_mask)
         return actions, chances, *(_array(other)[:rows] for other in others)
 
 

@@ -44,7 +44,7 @@ def build_settings(
 ) -> Settings:
     """A dataclass of settings from plain data; only those that are optional may be null.
 
-    A setting that is a dataclass itself is given as a mapping, and errors in it begin with its name.
+    A setting that is a dataclass itself is given as a mapping; errors in it begin with its name.
     """
     known = [f.name for f in fields(kind)]  # type: ignore[arg-type]  # any dataclass
     for key in data:
@@ -74,7 +74,9 @@ def _build_part(name: str, kind: type[Any], data: object) -> object:
         return data
     if not isinstance(data, Mapping):
         raise ConfigError(f"{name} is {data!r}, but must be a mapping of settings to values")
-    may_be_null = [key for key, hint in get_type_hints(kind).items() if type(None) in get_args(hint)]
+    may_be_null = [
+        key for key, hint in get_type_hints(kind).items() if type(None) in get_args(hint)
+    ]
     try:
         return build_settings(kind, data, optional=may_be_null)
     except ConfigError as error:

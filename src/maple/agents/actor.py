@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from bridge.sampling import derive_keys, greedy, greedy_pair, log_probability, sample, sample_pair
+from bridge.sampling import SecondMask, derive_keys, log_probability, pick, sample
 from maple.profiling import profile
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Actor:
     ) -> None:
         self.network = network
         self._actions = actions
+        self._second_mask: SecondMask | None = actions.second_mask if actions.slots > 1 else None
         self._greedy = greedy
         self._memory = np.zeros((agents, network.memory), np.float32)
 
@@ -147,11 +148,10 @@ class Actor:
         self, logits: Floats, masks: Masks, keys: Keys, epsilon: float
     ) -> tuple[Numbers, Chances]:
         """Actions, and the logarithms of their probabilities."""
-        meant = self._pick(logits, masks, None if self._greedy else keys)
+        meant, chances = pick(logits, masks, None if self._greedy else keys, self._second_mask)
         if epsilon:
             return self._explore(logits, masks, keys, epsilon, meant)
-        certain = np.zeros(len(meant))
-        return meant, certain if self._greedy else self._chances(logits, masks, meant)
+        return meant, np.zeros(len(meant)) if self._greedy else chances
 
     def _explore(
         self, logits: Floats, masks: Masks, keys: Keys, epsilon: float, meant: Numbers
@@ -164,7 +164,7 @@ class Actor:
             raise ValueError(f"epsilon is a probability, and {epsilon} is none")
         alike = np.zeros_like(logits)
         is_exploring = _happens(epsilon, derive_keys(keys, _EXPLORING))
-        explored = self._pick(alike, masks, keys)
+        explored, _ = pick(alike, masks, keys, self._second_mask)
         actions = np.where(_like(is_exploring, meant), explored, meant)
         if self._greedy:
             is_meant = (actions == meant).reshape(len(actions), -1).all(axis=1)
@@ -176,25 +176,15 @@ class Actor:
             as_explored = np.log(epsilon) + self._chances(alike, masks, actions)
         return actions, np.logaddexp(as_meant, as_explored)
 
-    def _pick(self, logits: Floats, masks: Masks, keys: Keys | None) -> Numbers:
-        """The likeliest actions, or with keys actions that are drawn."""
-        if self._actions.slots == 1:
-            return greedy(logits, masks) if keys is None else sample(logits, masks, keys)
-        if keys is None:
-            return greedy_pair(logits, masks, self._second_mask)
-        return sample_pair(logits, masks, self._second_mask, keys)
-
     def _chances(self, logits: Floats, masks: Masks, actions: Numbers) -> Chances:
         if self._actions.slots == 1:
             return log_probability(logits, masks, actions)
         first, second = actions.T
         chance = log_probability(logits[:, 0], masks[:, 0], first)
-        then = log_probability(logits[:, 1], self._second_mask(masks, first), second)
+        allowed = self._actions.second_mask(masks, first)
+        then = log_probability(logits[:, 1], allowed, second)
         together: Chances = chance + then
         return together
-
-    def _second_mask(self, masks: Masks, first: Numbers) -> Masks:
-        return self._actions.second_mask(masks, first)
 
 
 def _happens(probability: float, keys: Keys) -> Flags:

@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,8 @@ __all__ = ["Trainee", "main"]
 _GAME, _GENERATION = "singles", 9
 _AGENT = np.zeros(1, np.int64)
 
+Row: TypeAlias = npt.NDArray[np.uint8]
+
 
 class EmbeddedObservations(Observations):
     """An embedding and a mask a row, for a network that is made for our own observations."""
@@ -57,10 +59,10 @@ class EmbeddedObservations(Observations):
         super().__init__(_GAME, _GENERATION, groups)
         self.bytes = 4 * embedding.SIZE + self.actions.size
 
-    def pack(self, observation: Observation) -> npt.NDArray[np.uint8]:
-        """One row of what a wrapper returns."""
+    def pack(self, observation: Observation) -> Row:
+        """What a wrapper returns, as the only row of a batch."""
         parts = (observation["observation"], observation["action_mask"].astype(np.int8))
-        return np.concatenate([part.view(np.uint8) for part in parts])
+        return np.concatenate([part.view(np.uint8) for part in parts])[np.newaxis]
 
     def expand(self, raw: npt.NDArray[np.uint8]) -> dict[str, npt.NDArray[Any]]:
         features = np.zeros((len(raw), self.feature_count), np.float32)
@@ -121,7 +123,7 @@ class Trainee:
             config.ppo if config.algorithm == "ppo" else None,
             seed=derive_seed(config.seed, "minibatches"),
         )
-        self._observation: Observation | None = None
+        self._observation: Row | None = None
         """What is to be decided for; None between two battles."""
         self._memory = torch.zeros(1, self.network.memory)
 
@@ -149,7 +151,8 @@ class Trainee:
         for _ in range(decisions):
             if self._observation is None:
                 began = time.perf_counter()
-                self._observation, _ = self._wrapped.reset()
+                observation, _ = self._wrapped.reset()
+                self._observation = self.observations.pack(observation)
                 self._memory = torch.zeros_like(self._memory)
                 resetting += time.perf_counter() - began
             decided = self._decide(self._observation)
@@ -166,8 +169,8 @@ class Trainee:
         return rollout, battles, turns, resetting
 
     @torch.inference_mode()
-    def _decide(self, observation: Observation) -> Decided:
-        seen = self.observations.expand(self.observations.pack(observation)[np.newaxis])
+    def _decide(self, observation: Row) -> Decided:
+        seen = self.observations.expand(observation)
         logits, value, memory = self.network.step(
             torch.from_numpy(seen["features"]), torch.from_numpy(seen["ids"]), self._memory
         )
@@ -176,12 +179,10 @@ class Trainee:
         action = int(torch.multinomial(chances.exp(), 1).item())
         return Decided(action, chances[0, action].item(), value.item(), memory)
 
-    def _note(
-        self, rollout: Rollout, observation: Observation, decided: Decided
-    ) -> npt.NDArray[np.int64]:
+    def _note(self, rollout: Rollout, observation: Row, decided: Decided) -> npt.NDArray[np.int64]:
         return rollout.add(
             _AGENT,
-            self.observations.pack(observation)[np.newaxis],
+            observation,
             actions=np.array([decided.action]),
             chances=np.array([decided.chance], np.float32),
             values=np.array([decided.value], np.float32),
@@ -198,7 +199,7 @@ class Trainee:
                 self._observation = None
                 return total, True
             if self._env.agent1_to_move:
-                self._observation = cast("Observation", observation)
+                self._observation = self.observations.pack(cast("Observation", observation))
                 return total, False
             # While only the opponent is asked, the wrapper steps too, and takes any action.
             chosen = np.int64(0)

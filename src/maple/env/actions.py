@@ -181,7 +181,7 @@ class Actions:
         each: npt.NDArray[np.int64] = are.reshape(len(actions), self.slots).sum(axis=1)
         return each
 
-    def second_mask(self, masks: Mask, first: npt.NDArray[Any]) -> Mask:
+    def second_mask(self, masks: npt.NDArray[Any], first: npt.NDArray[Any]) -> Mask:
         """What the second place may do once the first has chosen.
 
         Masks [rows, 2, size] and first actions [rows] → [rows, size].

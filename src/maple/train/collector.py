@@ -47,7 +47,10 @@ class Collector:
         self._actions = env.observations.actions
         self._actor = Actor(network, self._actions, agents)
         self._past: dict[str, Actor] = {}
-        self._opponents = np.full(agents, SELF, object)
+        self._ended = np.zeros(env.num_battles, np.int64)
+        """Battles that are over, by environment."""
+        self._needed: dict[str, Numbers] = {}
+        """How many must be over before a past self that has left the mix is met no more."""
         self._received: Received | None = None
         self._is_fresh = np.ones(agents, np.bool_)
         """Whether an agent's next decision is the first of its battle."""
@@ -107,15 +110,17 @@ class Collector:
 
     def _obey(self, order: Order) -> None:
         for name, path in order.past.items():
+            self._needed.pop(name, None)
             if name not in self._past:
                 network = load_checkpoint(path).network(self.env.observations)
                 self._past[name] = Actor(network, self._actions, self.env.num_envs)
+        for name in self._past.keys() - order.past.keys():
+            # Battles against it may be under way, and others are opened ahead.
+            if (self._ended >= self._needed.setdefault(name, self._ended + 2)).all():
+                del self._past[name], self._needed[name]
         if order.mix != self._mix:
             self.env.update_mixture(Mixture(order.mix, agents=tuple(order.past)))
             self._mix = dict(order.mix)
-            # Battles against those who are not in the mix any more may be under way.
-            met = {*order.mix, *self._opponents}
-            self._past = {name: actor for name, actor in self._past.items() if name in met}
         if order.rewards != self._rewards:
             self.env.update_reward(order.rewards)
             self._rewards = dict(order.rewards)
@@ -149,7 +154,7 @@ class Collector:
         observation, *_, info = self._received
         acting = np.flatnonzero(~info["waiting"])
         agents = info["env_id"][acting]
-        opponents = self._opponents[agents] = info["opponent"][acting]
+        opponents = info["opponent"][acting]
         is_theirs = (agents % 2 == 1) & (opponents != SELF)
         actions = np.zeros((len(acting), self._actions.slots), np.int64)
         keys = self.env.keys(agents)
@@ -246,7 +251,9 @@ class Collector:
             sums[agents[is_last]] = 0
         self._returns[agents[is_last]] = 0
         # Both seats of a battle with an agent in each are told of its end; it counts once.
-        for row in np.flatnonzero(is_last & (agents % 2 == 0)):
+        firsts = np.flatnonzero(is_last & (agents % 2 == 0))
+        self._ended[agents[firsts] // 2] += 1
+        for row in firsts:
             winner = info["winner"][row]
             score = {"p1": 1.0, "p2": 0.0}.get(winner, 0.5)
             report.ended.append(

@@ -123,6 +123,7 @@ def _run(
         finally:
             trainer.close()
     display.close()
+    _draw(config, folder, display)
     _tell(trainer, folder, display)
     if ending is Ending.INTERRUPTED:
         return _INTERRUPTED
@@ -143,6 +144,17 @@ def _tell(trainer: Trainer, folder: RunFolder, display: Display) -> None:
     path = shlex.quote(str(folder.path))
     display.say(f"to go on:   python -m maple.train --resume {path}")
     display.say(f"to measure: python -m maple.evaluate {path}")
+
+
+def _draw(config: TrainConfig, folder: RunFolder, display: Display) -> None:
+    from .curves import draw_curves
+
+    title = f"{folder.path.name}: {config.format}, {config.network.kind}, {config.opponents.mix}"
+    try:
+        if draw_curves(folder.metrics, folder.curves, title):
+            display.say(f"how it went: {folder.curves}")
+    except OSError as error:
+        display.say(f"its curves are not drawn: {error.strerror}")
 
 
 def _evaluate(config: TrainConfig, trainer: Trainer, folder: RunFolder, display: Display) -> None:

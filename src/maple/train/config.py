@@ -67,6 +67,7 @@ class LearningConfig:
         make_rate(self.rate)
         make_value(self.entropy_weight)
         _at_least_one(self, "minibatch", "sequence")
+        _not_negative(self, "value_weight")
         _positive(self, "gradient_limit", "trust")
         _shares(self, "discount", "gae_decay")
 
@@ -276,6 +277,11 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         _at_least_one(self, "parallel", "batch")
+        if self.batch < 2 * self.parallel:
+            raise ConfigError(
+                f"batch is {self.batch}, but must be at least {2 * self.parallel} for "
+                f"{self.parallel} battles at a time: what came of a decision is known at the next"
+            )
         for name in ("episodes", "decisions", "pool", "threads"):
             if getattr(self, name) is not None:
                 _at_least_one(self, name)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import multiprocessing
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing import connection
 from multiprocessing.context import SpawnProcess
@@ -26,11 +25,12 @@ from maple.profiling import get_profiler, profile
 from .collector import Collector
 from .errors import WorkerFailed
 from .orders import Order, Report
+from .processes import Failed, end, inherited
 from .rollout import Rollout, RolloutShape
 from .shared import SharedWeights, shared_bytes
 from .stage import Stage, derive_seed
 from .threads import Threads
-from .worker import Collect, Collected, Failed, Ready, Said, WorkerTask, work
+from .worker import Collect, Collected, Ready, Said, WorkerTask, work
 
 __all__ = ["Crew", "Gathered", "SerialCrew", "WorkerCrew"]
 
@@ -40,7 +40,8 @@ Weights = npt.NDArray[np.float32]
 
 # Deaths of one worker in a row, with nothing collected in between, until no other is started.
 _MOST_DEATHS: Final = 5
-_ENDING_SECONDS: Final = 20.0
+# After so long without a sign of life a worker is as dead as one that has ended.
+_MOST_SILENCE: Final = 600.0
 
 
 class Gathered(NamedTuple):
@@ -125,6 +126,18 @@ class _Worker:
     """In a row, with nothing collected in between."""
     last_words: str = ""
     is_ready: bool = False
+    progress: tuple[object, ...] = ()
+    """What it had done when somebody looked last."""
+    alive_at: float = 0.0
+    """When it was started or asked for something, or had done more than the time before."""
+
+    def is_silent(self, now: float) -> bool:
+        """Whether nothing has come of it for too long; what it writes down is in shared memory."""
+        progress = (self.is_ready, *map(len, self.rollouts))
+        is_idle = self.is_ready and not self.asked
+        if is_idle or progress != self.progress:
+            self.progress, self.alive_at = progress, now
+        return now - self.alive_at > _MOST_SILENCE
 
 
 class WorkerCrew:
@@ -202,14 +215,16 @@ class WorkerCrew:
         for worker in self._workers:
             if worker.process is None:
                 self._start(worker)
+        self._drop_what_is_old()
         while len(self._full) < len(self._workers):
             for worker in self._workers:
                 self._ask(worker, order)
             with profile("workers_wait"):
                 self._hear()
+            self._drop_what_is_old()
         gathered = sorted(self._full[: len(self._workers)], key=lambda one: one.place)
         del self._full[: len(self._workers)]
-        return gathered
+        return [one._replace(lag=self._lag(one.report)) for one in gathered]
 
     def release(self, gathered: Sequence[Gathered]) -> None:
         for one in gathered:
@@ -221,10 +236,21 @@ class WorkerCrew:
         for worker in self._workers:
             if worker.pipe is not None:
                 worker.pipe.close()
+        end([worker.process for worker in self._workers if worker.process is not None])
         for worker in self._workers:
-            if worker.process is not None:
-                _end(worker.process)
-                worker.process = worker.pipe = None
+            worker.process = worker.pipe = None
+
+    # Rollouts
+
+    def _lag(self, report: Report) -> int:
+        return self._version - report.version
+
+    def _drop_what_is_old(self) -> None:
+        """Gives back rollouts of a network that is too many updates older than the present one."""
+        for one in [one for one in self._full if self._lag(one.report) > self._max_lag]:
+            self._full.remove(one)
+            self.dropped += len(one.rollout.known)
+            self.release([one])
 
     # Workers
 
@@ -232,9 +258,8 @@ class WorkerCrew:
         profiler = get_profiler()
         worker.is_ready = False
         waiting = {one.place[1] for one in self._full if one.place[0] == worker.number}
-        held = set(range(len(worker.buffers))) - worker.asked - set(worker.free) - waiting
         worker.asked.clear()
-        worker.free = [n for n in range(len(worker.buffers)) if n not in waiting | held]
+        worker.free = [n for n in range(len(worker.buffers)) if n not in waiting]
         task = WorkerTask(
             stage=self._stage,
             battles=worker.battles,
@@ -251,11 +276,13 @@ class WorkerCrew:
         if worker.pipe is not None:
             worker.pipe.close()
         worker.pipe, theirs = self._context.Pipe()
-        worker.process = self._context.Process(
+        process = self._context.Process(
             target=work, args=(task, theirs), name=f"maple worker {worker.number}", daemon=True
         )
-        with _threads_inherited(self._threads):
-            worker.process.start()
+        with inherited(self._threads):
+            process.start()
+        worker.process = process
+        worker.alive_at = time.monotonic()
         # The child has its own; with ours open nobody would notice that it is gone.
         theirs.close()
         worker.started += 1
@@ -267,9 +294,10 @@ class WorkerCrew:
         while worker.free:
             buffer = worker.free.pop(0)
             worker.asked.add(buffer)
+            worker.alive_at = time.monotonic()
             try:
                 worker.pipe.send(Collect(buffer, self._for(worker, order)))
-            except (BrokenPipeError, ConnectionResetError):
+            except OSError:
                 # Its end is noticed where everybody is heard.
                 return
 
@@ -290,7 +318,7 @@ class WorkerCrew:
             for worker in self._workers
             if worker.process is not None
         }
-        heard = connection.wait([*by_pipe, *by_end])
+        heard = connection.wait([*by_pipe, *by_end], timeout=_MOST_SILENCE / 10)
         for one in heard:
             # What a process said last counts, also when it is dead by now.
             if isinstance(one, connection.Connection) and one in by_pipe:
@@ -300,6 +328,14 @@ class WorkerCrew:
                 worker = by_end[one]
                 self._listen(worker)
                 self._bury(worker)
+        self._end_the_silent()
+
+    def _end_the_silent(self) -> None:
+        """Kills workers that have stopped; that they are gone is noticed as if they had died."""
+        for worker in self._workers:
+            if worker.process is not None and worker.is_silent(time.monotonic()):
+                worker.last_words = f"it had done nothing for {_MOST_SILENCE:g} s"
+                worker.process.kill()
 
     def _listen(self, worker: _Worker) -> None:
         pipe = worker.pipe
@@ -308,7 +344,7 @@ class WorkerCrew:
         try:
             while pipe.poll():
                 self._take(worker, pipe.recv())
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):
             # It has ended, which its sentinel tells; a pipe at its end would always be heard.
             pipe.close()
             worker.pipe = None
@@ -329,14 +365,9 @@ class WorkerCrew:
     def _keep(self, worker: _Worker, collected: Collected) -> None:
         worker.deaths = 0
         worker.asked.discard(collected.buffer)
-        lag = self._version - collected.report.version
-        rollout = worker.rollouts[collected.buffer]
-        if lag > self._max_lag:
-            self.dropped += len(rollout.known)
-            worker.free.append(collected.buffer)
-            return
+        rollout, report = worker.rollouts[collected.buffer], collected.report
         self._full.append(
-            Gathered(rollout, collected.report, lag, (worker.number, collected.buffer))
+            Gathered(rollout, report, self._lag(report), (worker.number, collected.buffer))
         )
 
     def _bury(self, worker: _Worker) -> None:
@@ -374,29 +405,3 @@ def _shape_for(stage: Stage, network: Network, battles: int, decisions: int) -> 
         slots=observations.actions.slots,
         memory=network.memory,
     )
-
-
-@contextmanager
-def _threads_inherited(threads: Threads) -> Iterator[None]:
-    """The environment of a child, whose libraries look at it when they are loaded."""
-    from .threads import set_environment
-
-    before = dict(os.environ)
-    set_environment(threads)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-def _end(process: SpawnProcess) -> None:
-    """Waits for a process to end by itself, and ends it if it does not."""
-    process.join(_ENDING_SECONDS)
-    if process.is_alive():
-        process.terminate()
-        process.join(_ENDING_SECONDS)
-    if process.is_alive():
-        process.kill()
-        process.join()
-    process.close()

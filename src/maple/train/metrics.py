@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,17 +62,20 @@ class _Table:
         row = {"update": update, **scalars}
         new = [name for name in row if name not in self._names]
         if new:
-            rows = self._read()
-            self._names += new
-            self._write_all(rows)
-        with self._file.open("a", encoding="utf-8", newline="") as out:
-            csv.DictWriter(out, self._names).writerow(row)
+            self._write_all([*self._names, *new], self._read())
+        size = self._file.stat().st_size
+        try:
+            with self._file.open("a", encoding="utf-8", newline="") as out:
+                csv.DictWriter(out, self._names).writerow(row)
+        except OSError:
+            # The next row is not to go on in the middle of this one.
+            os.truncate(self._file, size)
+            raise
 
     def _cut(self, update: int) -> None:
         """Forgets rows of updates that a run which goes on from an earlier one does again."""
         rows = [row for row in self._read() if int(row["update"]) <= update]
-        self._names = list(rows[0]) if rows else []
-        self._write_all(rows)
+        self._write_all(list(rows[0]) if rows else [], rows)
 
     def _read(self) -> list[dict[str, Any]]:
         if not self._file.exists():
@@ -80,14 +84,15 @@ class _Table:
             # A row that was being written when the run was killed is not whole.
             return [row for row in csv.DictReader(text) if None not in row.values()]
 
-    def _write_all(self, rows: list[dict[str, Any]]) -> None:
+    def _write_all(self, names: list[str], rows: list[dict[str, Any]]) -> None:
         temporary = self._file.with_suffix(".part")
         with temporary.open("w", encoding="utf-8", newline="") as out:
-            table = csv.DictWriter(out, self._names)
-            if self._names:
+            table = csv.DictWriter(out, names)
+            if names:
                 table.writeheader()
             table.writerows(rows)
         temporary.replace(self._file)
+        self._names = names
 
 
 def _open_board(folder: Path, update: int) -> SummaryWriter:

@@ -30,10 +30,9 @@ _RECENCY: Final = 0.8
 
 @dataclass(slots=True)
 class Member:
-    """A past self: its name, its checkpoint, and how battles against it went."""
+    """A past self, and how battles against it went."""
 
     name: str
-    file: str
     battles: float = 0.0
     losses: float = 0.0
 
@@ -44,19 +43,32 @@ class Member:
 
 
 class League:
-    """Past selves, oldest first."""
+    """Past selves, oldest first, whose checkpoints are in a folder by their names."""
 
-    def __init__(self, config: OpponentsConfig) -> None:
+    def __init__(self, config: OpponentsConfig, folder: Path | None = None) -> None:
         self._config = config
+        self._folder = folder
         self.members: list[Member] = []
+        self._retired: list[tuple[int, str]] = []
+        """Who has left after which update. Checkpoints from before still have them as members."""
 
-    def add(self, name: str, file: Path) -> Member | None:
-        """Takes in a past self; returns the one that has to go for it."""
-        self.members.append(Member(name, str(file)))
-        if len(self.members) <= self._config.league_size:
-            return None
-        # The very first stays: whoever forgets how to win against it is noticed.
-        return self.members.pop(1 if len(self.members) > 2 else 0)
+    def file(self, name: str) -> Path:
+        assert self._folder is not None
+        return (self._folder / f"{name}.pt").absolute()
+
+    def add(self, name: str, update: int) -> None:
+        """Takes in a past self; the league may be too large now, and then another one leaves."""
+        self.members.append(Member(name))
+        if len(self.members) > self._config.league_size:
+            # The very first stays: whoever forgets how to win against it is noticed.
+            gone = self.members.pop(1 if len(self.members) > 2 else 0)
+            self._retired.append((update, gone.name))
+
+    def forget_retired(self, oldest: int) -> list[Path]:
+        """The checkpoints of those who are members in none of what was kept since an update."""
+        gone = [name for update, name in self._retired if update < oldest]
+        self._retired = [one for one in self._retired if one[0] >= oldest]
+        return [self.file(name) for name in gone]
 
     def hear(self, ended: Iterable[Ended]) -> None:
         by_name = {member.name: member for member in self.members}
@@ -79,19 +91,23 @@ class League:
         total = sum(found)
         return {m.name: weight / total for m, weight in zip(members, found, strict=True)}
 
-    def state(self) -> list[list[Any]]:
-        return [[m.name, m.file, m.battles, m.losses] for m in self.members]
+    def state(self) -> dict[str, Any]:
+        return {
+            "members": [[m.name, m.battles, m.losses] for m in self.members],
+            "retired": [list(one) for one in self._retired],
+        }
 
-    def restore(self, state: Sequence[Sequence[Any]]) -> None:
-        self.members = [Member(*fields) for fields in state]
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.members = [Member(*fields) for fields in state["members"]]
+        self._retired = [(update, name) for update, name in state["retired"]]
 
 
 class Opponents:
     """The mix that is in force. Goes to the next stage when the agent wins often enough."""
 
-    def __init__(self, config: OpponentsConfig) -> None:
+    def __init__(self, config: OpponentsConfig, league: Path | None = None) -> None:
         self._config = config
-        self.league = League(config)
+        self.league = League(config, league)
         self.stage = 0
         self._latest: deque[float] = deque()
         self.files = {
@@ -128,9 +144,15 @@ class Opponents:
                 mix[name] = share * weight
         return mix
 
+    @property
+    def known(self) -> set[str]:
+        """All who may be met, now or in another stage."""
+        named = {name for mix in self._config.mixes for name in read_mix(mix)}
+        return named | {member.name for member in self.league.members}
+
     def past(self) -> dict[str, str]:
         """The checkpoints of those in the mix that are some."""
-        members = {member.name: member.file for member in self.league.members}
+        members = {m.name: str(self.league.file(m.name)) for m in self.league.members}
         files = self.files | members
         return {name: files[name] for name in self.mix() if name in files}
 
@@ -162,7 +184,8 @@ class Opponents:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.stage = state["stage"]
+        # There may be fewer than there were.
+        self.stage = min(state["stage"], len(self._config.stages))
         self._latest = deque(state["latest"])
         self.league.restore(state["league"])
 

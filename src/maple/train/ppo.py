@@ -64,6 +64,7 @@ class Batch(NamedTuple):
     actions: Numbers
     chances: Floats
     values: Floats
+    """What the network said before the update."""
     memory: Floats
     advantages: Floats
     targets: Floats
@@ -187,7 +188,7 @@ class Learner:
 
     def _prepare(self, rollouts: Sequence[Rollout], *, stale: bool) -> Batch:
         config = self.config
-        advantages, targets, trusted = [], [], []
+        looked_at, advantages, targets, trusted = [], [], [], []
         for rollout in rollouts:
             values, trust = rollout.values[: len(rollout)], None
             if stale:
@@ -196,17 +197,19 @@ class Learner:
             found = estimate_advantages(
                 rollout, values, trust, discount=config.discount, decay=config.gae_decay
             )
+            looked_at.append(values)
             advantages.append(found[0])
             targets.append(found[1])
         starts = np.cumsum([0, *map(len, rollouts)])
         tables = [rollout.sequences(self._length) for rollout in rollouts]
         columns = {
             name: np.concatenate([getattr(one, name)[: len(one)] for one in rollouts])
-            for name in ("raw", "actions", "chances", "values", "memory")
+            for name in ("raw", "actions", "chances", "memory")
         }
         shifted = [np.where(t < 0, t, t + at) for t, at in zip(tables, starts, strict=False)]
         return Batch(
             **columns,
+            values=np.concatenate(looked_at),
             advantages=np.concatenate(advantages),
             targets=np.concatenate(targets),
             sequences=np.concatenate(shifted),

@@ -18,7 +18,7 @@ __all__ = ["RewardSchedules", "load_reward_schedules"]
 class RewardSchedules:
     """A schedule for each part of a reward; those that are not given keep their defaults.
 
-    `parts` are those that count at any time of a run.
+    `parts` are those that count at any time of a run, or would if they were not given.
     """
 
     def __init__(self, weights: Mapping[str, Any]) -> None:
@@ -29,7 +29,11 @@ class RewardSchedules:
         self._values = {
             name: _read(name, weights.get(name, default)) for name, default in defaults.items()
         }
-        self.parts = tuple(name for name, value in self._values.items() if value.start or value.end)
+        self.parts = tuple(
+            name
+            for name, value in self._values.items()
+            if value.start or value.end or defaults[name]
+        )
 
     def at(self, progress: float) -> dict[str, float]:
         """The weight of each part that counts, when such a share of the run is done."""

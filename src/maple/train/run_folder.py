@@ -44,6 +44,7 @@ class RunFolder:
         self.tensorboard = path / "tensorboard"
         self.log = path / "log.txt"
         self.metrics = path / "metrics.csv"
+        self.curves = path / "curves.png"
 
     def __repr__(self) -> str:
         return f"<RunFolder {self.path}>"

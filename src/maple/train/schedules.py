@@ -187,6 +187,9 @@ class Plateau:
         return {"rate": self._rate, "best": self._best, "since": self._since}
 
     def restore(self, state: Mapping[str, float]) -> None:
+        if not state:
+            # Until now the rate was of another kind.
+            return
         self._rate, self._best = state["rate"], state["best"]
         self._since = int(state["since"])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,6 +66,10 @@ class Tally:
             self.turns += one.turns
             score = self.scores.setdefault(one.opponent, Score(self._window))
             score.add(one.score)
+
+    def forget_all_but(self, names: Container[str]) -> None:
+        """A run of weeks has more past selves than it is worth remembering."""
+        self.scores = {name: score for name, score in self.scores.items() if name in names}
 
     def rated(self, names: Iterable[str]) -> dict[str, Score]:
         """Those of the names that were met."""

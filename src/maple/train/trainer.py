@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import structlog
 import torch
 
+from bridge.errors import ConfigError
 from maple.agents import (
     Checkpoint,
     CheckpointNotWritten,
@@ -96,7 +96,7 @@ class Trainer:
         self.counters = Counters()
         self._show = show
         self._budget = Budget(config)
-        self._opponents = Opponents(config.opponents)
+        self._opponents = Opponents(config.opponents, None if folder is None else folder.league)
         self._tally = Tally(config.checkpoints.window)
         self._rate = make_rate(config.learning.rate)
         self._entropy = make_value(config.learning.entropy_weight)
@@ -106,7 +106,6 @@ class Trainer:
         self._speed = _Speed()
         self._begins_anew = config.synchronous
         self._saved: int | None = None
-        self._retired: deque[tuple[int, Path]] = deque()
         self.network = stage.make_network().to(choose_device(config.device))
         self.learner = Learner(
             self.network,
@@ -248,6 +247,7 @@ class Trainer:
         self.counters.decisions += decisions
         self.counters.battles += len(ended)
         self._tally.add(ended)
+        self._tally.forget_all_but(self._opponents.known)
         profiler.step(decisions)
         profiler.episode(len(ended))
         if self._opponents.hear(ended):
@@ -299,8 +299,8 @@ class Trainer:
         self._saved = self.counters.updates
         self.folder.forget_all_but(self.config.checkpoints.keep)
         # A past self that has left the league may still be in that of an older checkpoint.
-        while self._retired and self._retired[0][0] < self.folder.oldest:
-            self._retired.popleft()[1].unlink(missing_ok=True)
+        for past in self._opponents.league.forget_retired(self.folder.oldest):
+            past.unlink(missing_ok=True)
 
     @property
     def is_saved(self) -> bool:
@@ -316,16 +316,14 @@ class Trainer:
         if self.folder is None:
             return
         name = f"past-{self.counters.updates:06d}"
-        file = (self.folder.league / f"{name}.pt").absolute()
+        league = self._opponents.league
         try:
-            file.parent.mkdir(exist_ok=True)
-            save_checkpoint(file, self._checkpoint())
+            self.folder.league.mkdir(exist_ok=True)
+            save_checkpoint(league.file(name), self._checkpoint())
         except (OSError, CheckpointNotWritten) as error:
             log.error("a past self was not kept", cause=str(error))
             return
-        gone = self._opponents.league.add(name, file)
-        if gone is not None:
-            self._retired.append((self.counters.updates, Path(gone.file)))
+        league.add(name, self.counters.updates)
 
     def _checkpoint(self, training: dict[str, Any] | None = None) -> Checkpoint:
         facts = asdict(self.counters) | {
@@ -357,7 +355,12 @@ class Trainer:
     def _restore(self, checkpoint: Checkpoint) -> None:
         training = checkpoint.training
         assert training is not None
-        self.network.load_state_dict(checkpoint.network(self.stage.observations).state_dict())
+        if checkpoint.config != self.stage.network:
+            raise ConfigError(
+                "the network of a run stays what it is: begin another run with this one"
+            )
+        checkpoint.require(self.stage.observations)
+        self.network.load_state_dict(checkpoint.weights)
         self.learner.optimizer.load_state_dict(training["optimizer"])
         self._rate.restore(training["rate"])
         self.counters = Counters(**training["counters"])

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import structlog
 
 from .orders import Order, Report
+from .processes import Failed, tell
 from .threads import Threads, use_threads
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from .shared import SharedWeights
     from .stage import Stage
 
-__all__ = ["Collect", "Collected", "Failed", "Ready", "Said", "WorkerTask", "work"]
+__all__ = ["Collect", "Collected", "Ready", "Said", "WorkerTask", "work"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,6 @@ class Collect:
 class Ready:
     """Says that a worker's environment is open."""
 
-    pid: int
-
 
 @dataclass(frozen=True, slots=True)
 class Collected:
@@ -51,14 +50,6 @@ class Collected:
 
     buffer: int
     report: Report
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """Says why a worker ends."""
-
-    message: str
-    trace: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +92,9 @@ def work(task: WorkerTask, pipe: Connection) -> None:
             if task.profiling is not None:
                 stack.enter_context(task.profiling.record("worker"))
             _serve(task, pipe)
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        # Whoever started it is gone.
-        return
     except Exception as error:  # noqa: BLE001 - the learner tells, or starts another one
         if not _is_over(task):
-            _tell(pipe, Failed(f"{type(error).__name__}: {error}", traceback.format_exc()))
+            tell(pipe, Failed(f"{type(error).__name__}: {error}", traceback.format_exc()))
 
 
 def _serve(task: WorkerTask, pipe: Connection) -> None:
@@ -121,15 +109,15 @@ def _serve(task: WorkerTask, pipe: Connection) -> None:
     try:
         shape = collector.shape(task.decisions)
         rollouts = [Rollout(shape, buffer) for buffer in task.buffers]
-        pipe.send(Ready(os.getpid()))
         parent = os.getppid()
 
         def should_stop() -> bool:
             return _is_over(task) or os.getppid() != parent
 
-        while not should_stop():
+        is_heard = tell(pipe, Ready())
+        while is_heard and not should_stop():
             with profile("order_wait"):
-                asked = pipe.recv()
+                asked = _next_order(pipe)
             if asked is None:
                 return
             weights, version = task.weights.read()
@@ -139,9 +127,18 @@ def _serve(task: WorkerTask, pipe: Connection) -> None:
                 report = collector.collect(rollouts[asked.buffer], order, should_stop)
             except CollectorStopped:
                 return
-            pipe.send(Collected(asked.buffer, report))
+            is_heard = tell(pipe, Collected(asked.buffer, report))
     finally:
         collector.close()
+
+
+def _next_order(pipe: Connection) -> Collect | None:
+    """What the learner wants; None if it is gone."""
+    try:
+        order: Collect = pipe.recv()
+    except (EOFError, ConnectionResetError):
+        return None
+    return order
 
 
 def _log_to(pipe: Connection) -> None:
@@ -149,7 +146,7 @@ def _log_to(pipe: Connection) -> None:
 
     def send(_logger: object, level: str, facts: structlog.typing.EventDict) -> NoReturn:
         plain = {name: str(value) for name, value in facts.items()}
-        _tell(pipe, Said(level, plain.pop("event"), plain))
+        tell(pipe, Said(level, plain.pop("event"), plain))
         raise structlog.DropEvent
 
     structlog.configure(
@@ -159,11 +156,3 @@ def _log_to(pipe: Connection) -> None:
 
 def _is_over(task: WorkerTask) -> bool:
     return bool(ctypes.c_uint8.from_buffer(task.should_end).value)
-
-
-def _tell(pipe: Connection, message: Failed | Said) -> None:
-    try:
-        pipe.send(message)
-    except (BrokenPipeError, ConnectionResetError):
-        # Nobody is there to be told.
-        return

@@ -96,6 +96,27 @@ def test_past_selves_are_computed_here_and_are_not_learned_from(
     assert seconds < 0.45
 
 
+def test_past_selves_that_leave_the_mix_play_their_battles_to_the_end(
+    small: Small, tmp_path: Path
+) -> None:
+    with collecting(small(reward={})) as collector:
+        past = Checkpoint.of(
+            collector.network, collector.env.observations, format="gen1randombattle"
+        )
+        for name in ("past-1", "past-2"):
+            save_checkpoint(tmp_path / f"{name}.pt", past)
+        files = {name: str(tmp_path / f"{name}.pt") for name in ("past-1", "past-2")}
+        met = []
+        for name in ("past-1", "past-2", "past-2", "past-2", "past-2"):
+            asked = order(150, mix={name: 1.0}, past={name: files[name]})
+            _, report = collect(collector, asked)
+            met.append({one.opponent for one in report.ended})
+        assert "past-1" in met[0] | met[1]
+        assert met[-1] == {"past-2"}
+        # What nobody meets any more is not kept.
+        assert list(collector._past) == ["past-2"]
+
+
 def test_what_is_open_at_the_end_of_a_rollout_is_in_the_next(small: Small) -> None:
     with collecting(small()) as collector:
         first, _ = collect(collector, order(100))

@@ -21,6 +21,7 @@ import torch
 import yaml
 
 from maple.agents import load_checkpoint
+from maple.train import crew
 from maple.train.config import TrainConfig, plain
 from maple.train.crew import WorkerCrew
 from maple.train.errors import LossNotFinite, RunUnusable, WorkerFailed
@@ -74,6 +75,25 @@ def test_a_worker_that_is_killed_is_replaced_and_its_battles_count_once(small: S
     assert trainer.counters.decisions >= 1280
     battles = trainer._tally.battles + trainer._tally.cut_short
     assert battles == trainer.counters.battles
+
+
+def test_a_worker_that_stops_is_as_dead_as_one_that_ended(
+    small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crew, "_MOST_SILENCE", 5.0)
+    seen: list[Status] = []
+
+    def show(status: Status) -> None:
+        seen.append(status)
+        if len(seen) == 2:
+            workers = trainer._crew
+            assert isinstance(workers, WorkerCrew)
+            os.kill(workers.pids[0], signal.SIGSTOP)
+
+    with training(small(workers=1, decisions=1280), show) as trainer:
+        trainer.run(Interruption())
+    assert seen[-1].workers_lost == 1
+    assert trainer.counters.decisions >= 1280
 
 
 def test_a_node_process_that_is_killed_costs_no_battle(small: Small) -> None:

@@ -244,6 +244,17 @@ def test_a_loss_that_is_no_number_is_told_with_its_batch_and_changes_nothing() -
     assert np.array_equal(weights_of(learner.network), before)
 
 
+def test_values_are_held_back_from_what_the_network_said_before_the_update() -> None:
+    """Not from what an older one said that played."""
+    collected = Collected(network(), Practice(16, 3), rounds=9)
+    learner = learner_of(collected)
+    rollout, _ = collected.fill()
+    said = rollout.values[: len(rollout)].copy()
+    rollout.values[:] += 5
+    batch = learner._prepare([rollout], stale=True)
+    np.testing.assert_allclose(batch.values, said, atol=1e-5)
+
+
 def test_several_rollouts_are_one_batch() -> None:
     def update(parts: int) -> UpdateFigures:
         collected = Collected(network("lstm", memory=16), Practice(16, 5), rounds=11)

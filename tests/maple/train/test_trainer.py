@@ -142,6 +142,52 @@ def test_the_next_stage_begins_when_enough_is_won(small: Small) -> None:
     assert seen[-1].stage == 1
 
 
+def test_a_run_goes_on_with_other_settings(small: Small) -> None:
+    config = small(
+        workers=0,
+        decisions=512,
+        opponents={
+            "mix": "random",
+            "stages": [{"mix": "random:2", "win_rate": 0.01, "battles": 3}] * 2,
+        },
+    )
+    folder = RunFolder.create(config)
+    train(config, folder)
+    others = {
+        "decisions": 1024,
+        "learning": {"rate": {"kind": "plateau", "start": 1e-3}},
+        "opponents": {"stages": []},
+    }
+    _, seen = train(folder.read_config(others), folder, load_checkpoint(folder.latest))
+    assert seen[-1].counters.decisions >= 1024
+    assert seen[-1].stage == 0
+
+
+def test_the_network_of_a_run_stays_what_it_is(small: Small) -> None:
+    config = small(workers=0, decisions=256)
+    folder = RunFolder.create(config)
+    train(config, folder)
+    other = folder.read_config({"network": {"hidden": [8]}, "decisions": 512})
+    with pytest.raises(ConfigError, match="network of a run stays"):
+        train(other, folder, load_checkpoint(folder.latest))
+
+
+def test_a_run_that_was_moved_has_its_league_with_it(small: Small) -> None:
+    config = small(
+        workers=0, opponents={"mix": "self:0.2,league:0.8", "league_every": 1, "league_size": 2}
+    )
+    first = RunFolder.create(config)
+    train(config, first)
+    kept = sorted(file.name for file in first.league.iterdir())
+    moved = RunFolder(first.path.rename(first.path.with_name("moved")))
+    checkpoint = load_checkpoint(moved.latest)
+    trainer, seen = train(moved.read_config({"decisions": 2048}), moved, checkpoint)
+    assert "league" in seen[-1].standings
+    # Past selves that no checkpoint has any more go, also those from before.
+    assert not set(kept[1:]) <= {file.name for file in moved.league.iterdir()}
+    assert len(trainer._tally.scores) <= 3 + len(kept)
+
+
 def test_a_checkpoint_of_another_run_is_met(small: Small) -> None:
     first = small(name="first", workers=0, decisions=256)
     folder = RunFolder.create(first)
