@@ -27,24 +27,16 @@ class Budget:
         self._config = config
 
     def progress(self, counters: Counters) -> float:
-        """The share that is done, from 0 to 1; schedules follow it.
-
-        A synchronous run is as long as it has decisions or battles, whatever the clock says.
-        """
-        shares = list(self._counted(counters))
-        if not self._config.synchronous:
-            shares += self._timed(counters)
-        return min(1.0, max(shares))
+        """The share that is done, from 0 to 1; schedules follow it."""
+        return min(1.0, max(self._shares(counters)))
 
     def is_used_up(self, counters: Counters) -> bool:
-        return max([*self._counted(counters), *self._timed(counters)]) >= 1
+        return self.progress(counters) >= 1
 
-    def _counted(self, counters: Counters) -> Iterator[float]:
+    def _shares(self, counters: Counters) -> Iterator[float]:
         if self._config.episodes is not None:
             yield counters.battles / self._config.episodes
         if self._config.decisions is not None:
             yield counters.decisions / self._config.decisions
-
-    def _timed(self, counters: Counters) -> Iterator[float]:
         if self._config.minutes is not None:
             yield counters.seconds / (60 * self._config.minutes)

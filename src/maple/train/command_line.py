@@ -9,10 +9,10 @@ import shlex
 import sys
 import textwrap
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
 
@@ -59,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given = read_overrides(overrides)
         if options.resume is not None:
+            _refuse_names(given)
             folder = RunFolder.find(options.resume)
             config = folder.read_config(given)
         else:
@@ -88,14 +89,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _train(config: TrainConfig, layout: Layout, resumed: RunFolder | None, console: Console) -> int:
     from maple.agents import load_checkpoint
 
+    from .opponents import check_opponents
     from .stage import set_stage
     from .threads import use_threads
+    from .trainer import choose_device
 
     use_threads(layout.threads)
     checkpoint = None if resumed is None else load_checkpoint(resumed.latest)
+    # What is wrong is told before there is a folder.
+    choose_device(config.device)
     stage = set_stage(config)
+    check_opponents(config, stage.observations)
     folder = RunFolder.create(config) if resumed is None else resumed
     with folder.hold(), Display(console) as display:
+        if resumed is not None:
+            # Who goes on once more goes on with these.
+            folder.write_config(config)
         display.say(f"{folder.path}: {layout}")
         return _run(config, stage, layout, folder, checkpoint, display)
 
@@ -191,6 +200,12 @@ def _parse(arguments: Sequence[str] | None) -> tuple[Namespace, list[str]]:
         "--resume", type=Path, metavar="RUN", help="the folder of a run that is to go on"
     )
     return parser.parse_known_args(arguments)
+
+
+def _refuse_names(given: Mapping[str, Any]) -> None:
+    for name in ("name", "folder"):
+        if name in given:
+            raise ConfigError(f"--{name} changes nothing: a run goes on in the folder that it has")
 
 
 def _settings() -> str:

@@ -16,6 +16,7 @@ from .mixes import read_mix
 from .schedules import make_rate, make_value
 
 __all__ = [
+    "MAX_LAG",
     "CheckpointsConfig",
     "EvaluationConfig",
     "LearningConfig",
@@ -28,6 +29,9 @@ __all__ = [
 ]
 
 _SEEDS = 2**63
+
+
+MAX_LAG = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +84,8 @@ class PPOConfig:
         epochs: How often an update goes through a batch.
         clip: By how much a probability may change in an update before it pays no more.
         value_clip: By how much a value may; null for no limit.
-        target_kl: An update ends early when the policy is farther than this from the one that
-            played; null for never.
+        target_kl: An update ends early when it has taken the policy farther than this from what it
+            was; null for never.
     """
 
     epochs: int = 3
@@ -262,7 +266,7 @@ class TrainConfig:
     pool: int | None = None
     batch: int = 8192
     synchronous: bool = False
-    max_lag: int = 2
+    max_lag: int = MAX_LAG
     threads: int | None = None
     device: str = "auto"
     seed: int = 7
@@ -305,9 +309,16 @@ class TrainConfig:
             raise ConfigError(f"the settings of ppo change nothing with algorithm {self.algorithm}")
         if self.profile_name is not None and not self.profile:
             raise ConfigError("profile_name names a recording, which there is only with profile")
-        if self.synchronous and self.episodes is self.decisions is None:
+        if self.synchronous and self.minutes is not None:
             raise ConfigError(
-                "a clock is not the same twice: give a synchronous run episodes or decisions"
+                "a clock is not the same twice: a synchronous run ends after episodes or "
+                "decisions, and its minutes are null"
+            )
+        if (self.synchronous or self.workers == 0) and self.max_lag != MAX_LAG:
+            raise ConfigError("max_lag changes nothing where nobody plays while others learn")
+        if self.network.kind != "lstm" and self.learning.sequence != LearningConfig().sequence:
+            raise ConfigError(
+                f"learning.sequence is of a network of kind lstm, not {self.network.kind}"
             )
         mixes = [set(read_mix(mix)) for mix in self.opponents.mixes]
         rate = self.learning.rate
@@ -340,7 +351,11 @@ def read_train_config(
     folder: Path | None = None,
 ) -> TrainConfig:
     """The settings in plain data; those in `overrides` count more."""
-    merged = merge(_in_folder(data, folder), overrides or {})
+    below, above = _in_folder(data, folder), overrides or {}
+    if _is_part(above.get("reward")) and isinstance(below.get("reward"), str):
+        # Some weights are given, and the others are in a file.
+        below["reward"] = load_settings(below["reward"], dict)
+    merged = merge(below, above)
     return build_settings(TrainConfig, merged, optional=_MAY_BE_NULL)
 
 
@@ -350,14 +365,26 @@ _MAY_BE_NULL = (
 )
 
 
+class Whole(dict[Any, Any]):
+    """A mapping that stands in place of what it is given for; others are merged with that."""
+
+
 def merge(below: Mapping[Any, Any], above: Mapping[Any, Any]) -> dict[Any, Any]:
     """Both, with what is above in place of what is below; parts of the same name are merged."""
     merged = dict(below)
     for key, value in above.items():
         old = merged.get(key)
-        is_part = isinstance(old, Mapping) and isinstance(value, Mapping)
-        merged[key] = merge(old, value) if is_part else value  # type: ignore[arg-type]  # both are
+        if isinstance(value, Whole):
+            merged[key] = dict(value)
+        elif isinstance(value, Mapping):
+            merged[key] = merge(old if isinstance(old, Mapping) else {}, value)
+        else:
+            merged[key] = value
     return merged
+
+
+def _is_part(value: object) -> bool:
+    return isinstance(value, Mapping) and not isinstance(value, Whole)
 
 
 _FILES = ("teams", "reward", "bridge")

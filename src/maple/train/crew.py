@@ -391,6 +391,8 @@ class WorkerCrew:
         log.warning(
             "a worker died, and another one takes its place", worker=worker.number, cause=cause
         )
+        if self._parts == 1:
+            log.warning("from here on this run is not the one that its seed gives without a death")
         worker.last_words = ""
         self._start(worker)
 

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from bridge.errors import ConfigError
-from maple.agents import find_checkpoint
+from maple.agents import CheckpointMismatch, find_checkpoint, load_checkpoint
+from maple.env import Observations
 from maple.env.mixture import NAMED, SELF
 
-from .config import OpponentsConfig
+from .config import OpponentsConfig, TrainConfig
 from .mixes import read_mix
 from .orders import Ended
 
-__all__ = ["LEAGUE", "League", "Member", "Opponents"]
+__all__ = ["LEAGUE", "League", "Member", "Opponents", "check_opponents"]
 
 LEAGUE: Final = "league"
 _KNOWN: Final = {SELF, LEAGUE, *NAMED}
@@ -163,8 +164,10 @@ class Opponents:
         if self.stage >= len(stages):
             return False
         stage = stages[self.stage]
+        # Battles of the stage before may be under way, or opened ahead.
+        met = self.mix().keys() - {SELF}
         self._latest.extend(
-            one.score for one in ended if one.score is not None and one.opponent != SELF
+            one.score for one in ended if one.score is not None and one.opponent in met
         )
         while len(self._latest) > stage.battles:
             self._latest.popleft()
@@ -188,6 +191,19 @@ class Opponents:
         self.stage = min(state["stage"], len(self._config.stages))
         self._latest = deque(state["latest"])
         self.league.restore(state["league"])
+
+
+def check_opponents(config: TrainConfig, observations: Observations) -> None:
+    """Raises for whoever is to be met at any time, and is not there or observes something else."""
+    files = dict(Opponents(config.opponents).files)
+    files |= {
+        name: str(_checkpoint(name)) for name in config.evaluation.against if name not in NAMED
+    }
+    for name, file in files.items():
+        try:
+            load_checkpoint(file).require(observations)
+        except CheckpointMismatch as error:
+            raise CheckpointMismatch(f"{name}: {error.message}") from error
 
 
 def _checkpoint(name: str) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import docstring_parser
@@ -16,10 +17,13 @@ import yaml
 from bridge.errors import ConfigError
 from bridge.settings import suggest
 
-from .config import TrainConfig
+from .config import TrainConfig, Whole
 
 __all__ = ["describe_settings", "read_overrides"]
 
+# What is given for these is not YAML: a run may be called 1, or by a date.
+_TEXTS = (str, str | None, Path)
+_LISTS = (list[str], list[str] | None)
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 
 
@@ -37,7 +41,8 @@ def read_overrides(arguments: Sequence[str]) -> dict[str, Any]:
             is_switch = at == len(arguments) or _is_option(arguments[at])
             text = "true" if is_switch else arguments[at]
             at += not is_switch
-        _put(found, name.replace("-", "_").split("."), _read(name, text))
+        path = name.replace("-", "_").split(".")
+        _put(found, path, _read(name, text, _kind_of(path)))
     return found
 
 
@@ -72,19 +77,24 @@ def _is_option(text: str) -> bool:
     return text.startswith("--")
 
 
-def _read(name: str, text: str) -> Any:  # noqa: ANN401 - plain data
+def _read(name: str, text: str, kind: Any) -> Any:  # noqa: ANN401 - plain data
+    if kind in _TEXTS:
+        return None if text == "null" else text
+    if kind in _LISTS and not text.startswith("[") and text != "null":
+        return text.split(",")
     # YAML takes 1e-3 for text: it wants a dot.
     if _NUMBER.fullmatch(text):
-        return float(text)
+        value = float(text)
+        return int(value) if value.is_integer() else value
     try:
-        return yaml.safe_load(text)
+        read = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ConfigError(f"--{name} is {text!r}, which is not valid YAML") from error
+    return Whole(read) if isinstance(read, dict) else read
 
 
 def _put(found: dict[str, Any], path: Sequence[str], value: object) -> None:
     *parts, last = path
-    _check(path)
     for part in parts:
         inner = found.setdefault(part, {})
         if not isinstance(inner, dict):
@@ -93,12 +103,12 @@ def _put(found: dict[str, Any], path: Sequence[str], value: object) -> None:
     found[last] = value
 
 
-def _check(path: Sequence[str]) -> None:
-    """Names of settings; what is inside of one that is a mapping is for whoever reads that."""
+def _kind_of(path: Sequence[str]) -> Any:  # noqa: ANN401 - a type
+    """The type of a setting; what is inside of one that is a mapping is for whoever reads that."""
     kind: Any = TrainConfig
     for depth, name in enumerate(path):
         if not is_dataclass(kind):
-            return
+            return None
         assert isinstance(kind, type)
         hints: Mapping[str, Any] = get_type_hints(kind)
         if name not in hints:
@@ -106,3 +116,4 @@ def _check(path: Sequence[str]) -> None:
             known = [one.removeprefix("--") for one in names_of_settings()]
             raise ConfigError(f"unknown setting --{given}; {suggest(given, known)}")
         kind = hints[name]
+    return kind

@@ -34,7 +34,7 @@ _SMALL = 1e-8
 class UpdateFigures:
     """What an update did: means over its minibatches.
 
-    `divergence` is how far the policy went from the one that played, `clipped` the share of
+    `divergence` is how far the policy went from what it was before, `clipped` the share of
     decisions whose probability had changed by more than pays, `explained` the share of the
     variance of what came that the values foretold, and `trusted` the mean weight of a decision,
     which is 1 where the network is the one that played.
@@ -63,8 +63,11 @@ class Batch(NamedTuple):
     raw: Bytes
     actions: Numbers
     chances: Floats
+    """The logarithms of the probabilities with which they were decided on, whoever did."""
+    chances_now: Floats
+    """Those that the network gave them before the update."""
     values: Floats
-    """What the network said before the update."""
+    """What it said of them before the update."""
     memory: Floats
     advantages: Floats
     targets: Floats
@@ -180,7 +183,7 @@ class Learner:
         return self._figures(batch, figures, done, rate)
 
     def _is_far(self, figures: Tensor) -> bool:
-        """Whether the policy has gone too far from the one that played."""
+        """Whether the policy has gone too far from what it was."""
         limit = None if self.ppo is None else self.ppo.target_kl
         return limit is not None and float(figures[_DIVERGENCE]) > limit
 
@@ -188,16 +191,20 @@ class Learner:
 
     def _prepare(self, rollouts: Sequence[Rollout], *, stale: bool) -> Batch:
         config = self.config
-        looked_at, advantages, targets, trusted = [], [], [], []
+        looked_at, chances_now, advantages, targets, trusted = [], [], [], [], []
         for rollout in rollouts:
-            values, trust = rollout.values[: len(rollout)], None
+            values, now = rollout.values[: len(rollout)], rollout.chances[: len(rollout)]
+            trust = None
             if stale:
-                values, trust = self._look_again(rollout)
+                values, now = self._look_again(rollout)
+                ratios = np.exp(now - rollout.chances[: len(rollout)])
+                trust = np.minimum(config.trust, ratios)
                 trusted.append(trust[rollout.known])
             found = estimate_advantages(
                 rollout, values, trust, discount=config.discount, decay=config.gae_decay
             )
             looked_at.append(values)
+            chances_now.append(now)
             advantages.append(found[0])
             targets.append(found[1])
         starts = np.cumsum([0, *map(len, rollouts)])
@@ -209,6 +216,7 @@ class Learner:
         shifted = [np.where(t < 0, t, t + at) for t, at in zip(tables, starts, strict=False)]
         return Batch(
             **columns,
+            chances_now=np.concatenate(chances_now),
             values=np.concatenate(looked_at),
             advantages=np.concatenate(advantages),
             targets=np.concatenate(targets),
@@ -218,21 +226,20 @@ class Learner:
 
     @torch.no_grad()
     def _look_again(self, rollout: Rollout) -> tuple[Floats, Floats]:
-        """The values of the present network, and how far it trusts what another one did."""
+        """The values of the present network, and how likely it is to do what another one did."""
         values = np.zeros(len(rollout), np.float32)
-        trust = np.ones(len(rollout), np.float32)
+        chances = rollout.chances[: len(rollout)].copy()
         table = rollout.sequences(self._length, known=False)
         each = max(1, self.config.minibatch // self._length)
         for at in range(0, len(table), each):
             rows = self._rows(table[at : at + each], rollout.raw, rollout.actions, rollout.memory)
             logits, found = self._decide(rows)
-            chances, _ = judge(logits, rows.masks, rows.actions, rows.second_masks)
+            now, _ = judge(logits, rows.masks, rows.actions, rows.second_masks)
             values[rows.numbers] = found.cpu().numpy()
-            now = chances.cpu().numpy() - rollout.chances[rows.numbers]
-            trust[rows.numbers] = np.minimum(self.config.trust, np.exp(now))
-        # Nobody has decided there: what is not known has no weight.
-        trust[~rollout.is_known[: len(rollout)]] = 1
-        return values, trust
+            # In the last rows nobody has decided yet.
+            is_known = rollout.is_known[rows.numbers]
+            chances[rows.numbers[is_known]] = now.cpu().numpy()[is_known]
+        return values, chances
 
     def _minibatches(self, batch: Batch) -> Iterator[Rows]:
         """All that is known, in parts of about the same size."""
@@ -287,9 +294,12 @@ class Learner:
         """What an optimizer makes smaller, and what it consists of."""
         logits, values = self._decide(rows)
         chances, entropies = judge(logits, rows.masks, rows.actions, rows.second_masks)
-        advantages, targets, before, old_values = (
+        advantages, targets, before, start, old_values = (
             self._tensor(column[rows.numbers])
-            for column in (batch.advantages, batch.targets, batch.chances, batch.values)
+            for column in (
+                *(batch.advantages, batch.targets),
+                *(batch.chances, batch.chances_now, batch.values),
+            )
         )
         if self.config.normalise:
             deviation = advantages.std(correction=0)
@@ -309,7 +319,8 @@ class Learner:
         entropy = entropies.mean()
         loss = policy_loss + self.config.value_weight * value_loss - entropy_weight * entropy
         with torch.no_grad():
-            divergence = (ratio - 1 - change).mean()
+            moved = chances - start
+            divergence = (moved.exp() - 1 - moved).mean()
             figures = (policy_loss, value_loss, entropy, divergence, is_clipped.float().mean())
             return loss, torch.stack([figure.detach() for figure in figures])
 

@@ -12,7 +12,7 @@ from maple.env import RewardConfig
 
 from .schedules import Value, make_value
 
-__all__ = ["RewardSchedules", "load_reward_schedules"]
+__all__ = ["RewardSchedules", "load_reward_schedules", "read_reward"]
 
 
 class RewardSchedules:
@@ -26,6 +26,7 @@ class RewardSchedules:
         for name in weights:
             if name not in defaults:
                 raise ConfigError(f"unknown part of a reward {name!r}; {suggest(name, defaults)}")
+        self.given = dict(weights)
         self._values = {
             name: _read(name, weights.get(name, default)) for name, default in defaults.items()
         }
@@ -48,6 +49,11 @@ def load_reward_schedules(argument: str | Mapping[str, Any]) -> RewardSchedules:
         except ConfigError as error:
             raise ConfigError(f"reward: {error.message}") from error
     return load_settings(Path(argument), RewardSchedules)
+
+
+def read_reward(file: str) -> dict[str, Any]:
+    """What a file has in it, as it could be given in its place."""
+    return load_settings(Path(file), lambda data: RewardSchedules(data).given)
 
 
 def _read(name: str, weight: Any) -> Value:  # noqa: ANN401 - plain data

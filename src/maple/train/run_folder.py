@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from maple.env.spec import ObservationSpec
 
 from .config import TrainConfig, plain, read_train_config
 from .errors import RunNotFound, RunUnusable
+from .rewards import read_reward
 
 __all__ = ["RunFolder"]
 
@@ -61,12 +63,22 @@ class RunFolder:
             )
         try:
             folder.checkpoints.mkdir(parents=True, exist_ok=True)
-            text = yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True)
-            write_whole(folder.path / _CONFIG, text)
+            folder.write_config(config)
             write_whole(folder.path / _VERSIONS, json.dumps(versions(), indent=2) + "\n")
         except OSError as error:
             raise RunUnusable(f"cannot write to {folder.path}: {error.strerror}") from error
         return folder
+
+    def write_config(self, config: TrainConfig) -> None:
+        """Keeps settings, with what the files have in them that they name: those may change."""
+        kept = plain(config)
+        if isinstance(config.reward, str):
+            kept["reward"] = read_reward(config.reward)
+        for name in ("teams", "bridge"):
+            if kept[name] is not None:
+                kept[name] = _copy(Path(kept[name]), self.path / name)
+        text = yaml.safe_dump(kept, sort_keys=False, allow_unicode=True)
+        write_whole(self.path / _CONFIG, text)
 
     @classmethod
     def find(cls, path: Path) -> RunFolder:
@@ -85,7 +97,7 @@ class RunFolder:
         if not isinstance(data, dict):
             raise RunUnusable(f"{file} is not a mapping of settings to values")
         try:
-            return read_train_config(data, overrides)
+            return read_train_config(data, overrides, self.path)
         except ConfigError as error:
             raise ConfigError(f"{file}: {error.message}") from error
 
@@ -125,20 +137,37 @@ class RunFolder:
     def written(self) -> list[Path]:
         """The checkpoints that are there, oldest first."""
         found = self.checkpoints.glob("update-*.pt") if self.checkpoints.is_dir() else ()
-        named = [(int(m[1]), file) for file in found if (m := _UPDATE.fullmatch(file.name))]
-        return [file for _, file in sorted(named)]
+        return sorted((file for file in found if _UPDATE.fullmatch(file.name)), key=_update_of)
 
-    def forget_all_but(self, keep: int) -> None:
-        """Removes the oldest."""
-        for file in self.written()[:-keep]:
-            file.unlink(missing_ok=True)
+    def forget_all_but(self, keep: int, *, until: int) -> None:
+        """Removes the oldest, and those after an update that the run has gone on from anew."""
+        written = self.written()
+        past = [file for file in written if _update_of(file) <= until]
+        for file in written:
+            if file not in past[-keep:]:
+                file.unlink(missing_ok=True)
 
     @property
     def oldest(self) -> int:
         """The update of the oldest checkpoint that is there."""
         written = self.written()
-        match = _UPDATE.fullmatch(written[0].name) if written else None
-        return int(match[1]) if match else 0
+        return _update_of(written[0]) if written else 0
+
+
+def _update_of(checkpoint: Path) -> int:
+    match = _UPDATE.fullmatch(checkpoint.name)
+    assert match is not None
+    return int(match[1])
+
+
+def _copy(source: Path, target: Path) -> str:
+    """A file or a folder as it is now; the name of the copy."""
+    target = target if source.is_dir() else target.with_name(target.name + source.suffix)
+    if source.resolve() != target.resolve():
+        shutil.rmtree(target, ignore_errors=True)
+        copy = shutil.copytree if source.is_dir() else shutil.copyfile
+        copy(source, target)
+    return target.name
 
 
 def write_whole(file: Path, text: str) -> None:

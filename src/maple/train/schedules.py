@@ -75,6 +75,9 @@ class Rate(Protocol):
     def hear(self, score: float) -> None:
         """Takes note of how well the run does; more is better."""
 
+    def forget(self) -> None:
+        """Scores from here on are not to be compared with those before."""
+
     def state(self) -> dict[str, float]:
         """What a run that goes on later must know."""
 
@@ -89,6 +92,9 @@ class _Fixed:
 
     def hear(self, score: float) -> None:
         """It does not care."""
+
+    def forget(self) -> None:
+        """It has not heard."""
 
     def state(self) -> dict[str, float]:
         return {}
@@ -182,6 +188,9 @@ class Plateau:
         self._since += 1
         if self._since >= self.patience:
             self._rate, self._since = max(self.least, self._rate * self.factor), 0
+
+    def forget(self) -> None:
+        self._best, self._since = -math.inf, 0
 
     def state(self) -> dict[str, float]:
         return {"rate": self._rate, "best": self._best, "since": self._since}

@@ -13,6 +13,8 @@ __all__ = ["Threads", "choose_threads", "physical_cores", "set_environment", "us
 
 _INTER_OP = 1
 _LIBRARIES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+# Threads that have nothing to do would keep a core busy that Node could use.
+_WAITING = ("OMP_WAIT_POLICY", "PASSIVE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,19 @@ def physical_cores() -> int:
     return max(1, min(cpu_count(), psutil.cpu_count(logical=False) or cpu_count()))
 
 
-def choose_threads(processes: int, chosen: int | None = None, cores: int | None = None) -> Threads:
-    """Threads for each of so many processes that compute at the same time."""
+def choose_threads(
+    processes: int, chosen: int | None = None, *, pool: int = 0, cores: int | None = None
+) -> Threads:
+    """Threads for each of so many processes that compute at the same time.
+
+    A `pool` is one of Node processes that play meanwhile, and need cores too.
+    """
     cores = physical_cores() if cores is None else cores
     if chosen is not None:
         return Threads(chosen, "as was asked for")
+    if pool:
+        left = max(1, cores - pool)
+        return Threads(left, f"{_processes(pool)} of Node play meanwhile on {_cores(cores)}")
     if processes == 1:
         return Threads(cores, f"nothing else computes, so all of {_cores(cores)}")
     count = max(1, cores // processes)
@@ -49,6 +59,7 @@ def set_environment(threads: Threads) -> None:
     """
     for name in _LIBRARIES:
         os.environ[name] = str(threads.count)
+    os.environ.setdefault(*_WAITING)
 
 
 def use_threads(threads: Threads) -> None:
@@ -58,6 +69,10 @@ def use_threads(threads: Threads) -> None:
     torch.set_num_threads(threads.count)
     if torch.get_num_interop_threads() != _INTER_OP:
         torch.set_num_interop_threads(_INTER_OP)
+
+
+def _processes(count: int) -> str:
+    return "one process" if count == 1 else f"{count} processes"
 
 
 def _cores(count: int) -> str:

@@ -30,7 +30,7 @@ from maple.profiling import get_profiler, profile
 from .budget import Budget, Counters
 from .config import TrainConfig
 from .crew import Crew, Gathered, SerialCrew, WorkerCrew
-from .errors import LossNotFinite
+from .errors import LossNotFinite, RunUnusable
 from .interruption import Interrupted, Interruption
 from .layout import Layout
 from .metrics import Metrics
@@ -50,6 +50,10 @@ log = structlog.get_logger("maple.train")
 
 Show: TypeAlias = Callable[[Status], None]
 
+# Of what a run needs to go on, in its checkpoints.
+_VERSION: Final = 1
+# Decisions of an agent in which hardly a battle comes to its end.
+_FEW: Final = 100
 # Speeds are those of about so many seconds.
 _RECENT: Final = 30.0
 
@@ -62,9 +66,14 @@ class Ending(StrEnum):
 
 
 def choose_device(name: str) -> torch.device:
-    if name != "auto":
-        return torch.device(name)
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    """Raises ConfigError for one that is not there."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        told = str(error).partition("\n")[0]
+        raise ConfigError(f"device is {name}, and torch says: {told}") from error
 
 
 class Trainer:
@@ -165,6 +174,7 @@ class Trainer:
 
     def run(self, interruption: Interruption) -> Ending:
         """Trains until the budget is used up, or somebody wants it to end."""
+        self._warn_of_short_battles()
         if self.folder is not None and self.counters.updates == 0:
             self._keep()
         try:
@@ -180,6 +190,16 @@ class Trainer:
         if ending is Ending.COMPLETE or not self.config.synchronous:
             self._keep()
         return ending
+
+    def _warn_of_short_battles(self) -> None:
+        config = self.config
+        each = config.checkpoints.every * config.batch // (2 * config.parallel)
+        if config.synchronous and self.folder is not None and each < _FEW:
+            log.warning(
+                "battles of a synchronous run begin anew at each checkpoint, and few will come to "
+                "their end until then: set checkpoints.every higher, or parallel lower",
+                decisions=each,
+            )
 
     def update(self, interruption: Interruption | None = None) -> Status:
         """Has decisions collected, and learns from them."""
@@ -252,6 +272,7 @@ class Trainer:
         profiler.episode(len(ended))
         if self._opponents.hear(ended):
             log.info("another stage begins", mix=self._opponents.text)
+            self._forget_scores()
         score = self._score()
         if score is not None:
             self._rate.hear(score)
@@ -269,6 +290,11 @@ class Trainer:
             return None
         return float(np.mean([score.rate for score in scores.values()]))
 
+    def _forget_scores(self) -> None:
+        """Those against others say nothing of those to come."""
+        self._best = None
+        self._rate.forget()
+
     # What is kept
 
     def _keep(self) -> None:
@@ -277,30 +303,32 @@ class Trainer:
             return
         # Battles begin anew where a run may go on from, so that it goes on the same way.
         self._begins_anew = self.config.synchronous
-        score = self._score()
-        is_best = score is None or self._best is None or score > self._best
-        before = self._best
-        if is_best:
-            self._best = score
         file = self.folder.checkpoint(self.counters.updates)
         try:
             with profile("save_checkpoint"):
+                # First, so that no checkpoint knows of a best one that is not there.
+                self._keep_best()
                 save_checkpoint(file, self._checkpoint(self._training()))
                 self.folder.point_to(file)
-                if is_best:
-                    save_checkpoint(self.folder.best, self._checkpoint())
         except (CheckpointNotWritten, OSError) as error:
-            self._best = before
             log.error(
                 "a checkpoint was not written; training goes on, and tries again with the next",
                 cause=str(error),
             )
             return
         self._saved = self.counters.updates
-        self.folder.forget_all_but(self.config.checkpoints.keep)
+        self.folder.forget_all_but(self.config.checkpoints.keep, until=self.counters.updates)
         # A past self that has left the league may still be in that of an older checkpoint.
         for past in self._opponents.league.forget_retired(self.folder.oldest):
             past.unlink(missing_ok=True)
+
+    def _keep_best(self) -> None:
+        """Keeps the network as the best, if it is."""
+        assert self.folder is not None
+        score = self._score()
+        if score is None or self._best is None or score > self._best:
+            save_checkpoint(self.folder.best, self._checkpoint())
+            self._best = score
 
     @property
     def is_saved(self) -> bool:
@@ -342,19 +370,25 @@ class Trainer:
     def _training(self) -> dict[str, Any]:
         """What a run needs to go on as if nothing had happened."""
         return {
+            "version": _VERSION,
             "optimizer": self.learner.optimizer.state_dict(),
             "rate": self._rate.state(),
             "counters": asdict(self.counters),
             "opponents": self._opponents.state(),
             "tally": self._tally.state(),
             "best": self._best,
+            "measured": self._opponents.measured,
             "random": self.learner.random.bit_generator.state,
             "torch_random": torch.get_rng_state(),
         }
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         training = checkpoint.training
-        assert training is not None
+        if training is None or training.get("version") != _VERSION:
+            raise RunUnusable(
+                "this run cannot go on: its checkpoint is not one of training, or was written by "
+                "another Maple. `python -m maple.evaluate` may still know it"
+            )
         if checkpoint.config != self.stage.network:
             raise ConfigError(
                 "the network of a run stays what it is: begin another run with this one"
@@ -367,6 +401,8 @@ class Trainer:
         self._opponents.restore(training["opponents"])
         self._tally.restore(training["tally"])
         self._best = training["best"]
+        if training["measured"] != self._opponents.measured:
+            self._forget_scores()
         self.learner.random.bit_generator.state = training["random"]
         torch.set_rng_state(training["torch_random"])
         self._saved = self.counters.updates

@@ -146,8 +146,8 @@ def _parse(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[st
     parser.add_argument(
         "--seconds",
         type=positive,
-        default=3.0,
-        help="that are measured of each choice, after as many to become warm (3)",
+        default=2.0,
+        help="that are measured of each choice, after as many to become warm (2)",
     )
     parser.add_argument(
         "--only",

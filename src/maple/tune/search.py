@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from maple.train.config import TrainConfig
+from maple.train.config import MAX_LAG, TrainConfig
 from maple.train.layout import Layout, lay_out
 
 __all__ = ["SETTINGS", "Choice", "Search"]
@@ -42,7 +42,11 @@ class Choice:
         return cls(config.parallel, layout.workers, layout.pool, config.threads, config.batch)
 
     def apply(self, config: TrainConfig) -> TrainConfig:
-        return dataclasses.replace(config, **dataclasses.asdict(self))
+        changed = dataclasses.asdict(self)
+        if not self.workers:
+            # Nobody plays while others learn.
+            changed["max_lag"] = MAX_LAG
+        return dataclasses.replace(config, **changed)
 
 
 class Search:

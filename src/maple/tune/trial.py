@@ -76,7 +76,7 @@ def speed_of(points: list[Point], seconds: float) -> float:
 
 @contextmanager
 def _training(config: TrainConfig, stage: Stage, layout: Layout) -> Iterator[Connection]:
-    """A process that trains as long as somebody hears it."""
+    """A process that trains until it is killed, or nobody hears it any more."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(
@@ -88,6 +88,8 @@ def _training(config: TrainConfig, stage: Stage, layout: Layout) -> Iterator[Con
     try:
         yield ours
     finally:
+        # There is nothing that it would have to save, and its workers end when it does.
+        process.kill()
         ours.close()
         end([process])
 
@@ -97,7 +99,7 @@ def _train(config: TrainConfig, stage: Stage, layout: Layout, pipe: Connection) 
 
     from maple.train.trainer import Trainer
 
-    # Ctrl-C is for who started it, and closes the pipe.
+    # Ctrl-C is for who started it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     use_threads(layout.threads)
@@ -105,15 +107,10 @@ def _train(config: TrainConfig, stage: Stage, layout: Layout, pipe: Connection) 
         trainer = Trainer(config, stage, layout)
         try:
             is_heard = True
-            while is_heard and not _is_left(pipe):
+            while is_heard:
                 trainer.update()
                 is_heard = tell(pipe, Point(time.perf_counter(), trainer.counters.decisions))
         finally:
             trainer.close()
     except Exception as error:  # noqa: BLE001 - told to who started it
         tell(pipe, Failed(f"{type(error).__name__}: {error}", traceback.format_exc()))
-
-
-def _is_left(pipe: Connection) -> bool:
-    """Whether the other end is closed: nothing is ever said through it."""
-    return pipe.poll()

@@ -62,6 +62,12 @@ def test_settings_that_are_written_down_are_the_same_when_they_are_read() -> Non
         ({**ENDS, "ppo": {"clip": 0}}, "ppo: clip is 0"),
         ({**ENDS, "algorithm": "reinforce", "ppo": {"epochs": 2}}, "change nothing"),
         ({**ENDS, "profile_name": "x"}, "only with profile"),
+        ({**ENDS, "workers": 0, "max_lag": 1}, "max_lag changes nothing"),
+        ({**ENDS, "synchronous": True, "max_lag": 1}, "max_lag changes nothing"),
+        ({**ENDS, "learning": {"sequence": 8}}, "sequence is of a network of kind lstm"),
+        ({**ENDS, "learning": {"value_weight": -1}}, "value_weight is -1"),
+        ({**ENDS, "parallel": 8, "batch": 15}, "must be at least 16"),
+        ({**ENDS, "minutes": 1, "synchronous": True}, "a clock is not the same twice"),
         ({"minutes": 1, "synchronous": True}, "a clock is not the same twice"),
         ({**ENDS, "opponents": {"league_every": 3}}, "no mix has it"),
         ({**ENDS, "opponents": {"mix": "random:0"}}, "must be more than 0"),
@@ -117,6 +123,46 @@ def test_every_setting_can_be_given_on_a_command_line() -> None:
 def test_what_is_inside_of_a_setting_can_be_given_by_itself() -> None:
     given = read_overrides(["--learning.rate.kind", "cosine", "--learning.rate.start", "0.1"])
     assert given == {"learning": {"rate": {"kind": "cosine", "start": 0.1}}}
+
+
+def test_a_mapping_that_is_given_whole_stands_in_place_of_that_in_the_file() -> None:
+    rate = {"kind": "linear", "start": 1e-3, "end": 1e-4}
+    learning = {"rate": rate, "minibatch": 99}
+    below = {**ENDS, "learning": learning, "opponents": {"mix": "random"}}
+    whole = read_overrides(["--learning.rate", "{kind: plateau, start: 0.01}"])
+    found = read_train_config(below, whole).learning
+    assert found.rate == {"kind": "plateau", "start": 0.01}
+    assert found.minibatch == 99
+    part = read_overrides(["--learning.rate.end", "1e-5"])
+    assert read_train_config(below, part).learning.rate == {**rate, "end": 1e-5}
+
+
+def test_a_weight_that_is_given_by_itself_goes_with_those_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "reward.yml").write_text("knock_out: 0.1\nhp: 0.3\n", encoding="utf-8")
+    file = tmp_path / "train.yml"
+    file.write_text("episodes: 1\nreward: reward.yml\n", encoding="utf-8")
+    one = load_train_config(file, read_overrides(["--reward.hp", "0.2"]))
+    assert one.reward == {"knock_out": 0.1, "hp": 0.2}
+    all_of_them = load_train_config(file, read_overrides(["--reward", "{hp: 0.2}"]))
+    assert all_of_them.reward == {"hp": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "value"),
+    [
+        (["--decisions", "1e6"], "decisions", 1_000_000),
+        (["--name", "1"], "name", "1"),
+        (["--name", "2026-11-19"], "name", "2026-11-19"),
+        (["--name", "null"], "name", None),
+        (["--observation", "decision,field"], "observation", ["decision", "field"]),
+        (["--observation", "[decision]"], "observation", ["decision"]),
+        (["--folder", "7"], "folder", Path("7")),
+    ],
+)
+def test_what_is_given_is_read_as_what_it_is_for(
+    arguments: list[str], name: str, value: object
+) -> None:
+    assert getattr(read_train_config(ENDS, read_overrides(arguments)), name) == value
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,12 @@ def test_an_update_ends_early_when_the_policy_has_gone_too_far() -> None:
     assert update(0.01).epochs < 8
 
 
+def test_exploration_is_no_distance_that_an_update_has_gone() -> None:
+    figures = still(exploration=0.5, stale=True)
+    assert abs(figures.divergence) < 1e-6
+    assert figures.epochs == PLAIN.epochs
+
+
 def test_values_are_held_back_by_their_clip() -> None:
     def moved(clip: float | None) -> float:
         collected = Collected(network(), Practice(64, 3), rounds=9)

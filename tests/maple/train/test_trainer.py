@@ -16,6 +16,7 @@ from maple.agents import Checkpoint, find_checkpoint, load_checkpoint, weights_o
 from maple.train.config import TrainConfig
 from maple.train.interruption import Interruption
 from maple.train.layout import lay_out
+from maple.train.orders import Ended, Report
 from maple.train.run_folder import RunFolder
 from maple.train.stage import Stage, set_stage
 from maple.train.status import Status
@@ -186,6 +187,48 @@ def test_a_run_that_was_moved_has_its_league_with_it(small: Small) -> None:
     # Past selves that no checkpoint has any more go, also those from before.
     assert not set(kept[1:]) <= {file.name for file in moved.league.iterdir()}
     assert len(trainer._tally.scores) <= 3 + len(kept)
+
+
+def test_who_was_best_against_others_is_not_the_best_of_the_next_stage(small: Small) -> None:
+    config = small(
+        workers=0,
+        decisions=512,
+        checkpoints={"every": 1, "window": 1},
+        opponents={"mix": "max", "stages": [{"mix": "random", "win_rate": 0.5, "battles": 3}]},
+    )
+    folder = RunFolder.create(config)
+    trainer = Trainer(config, stage_of(config), lay_out(config), folder)
+    try:
+        scores: list[float] = []
+        ended = [[Ended("random", 1.0, 9)] * 3, [Ended("max", 0.0, 9)], [Ended("max", 0.5, 9)]]
+        for latest in ended:
+            trainer.counters.updates += 1
+            trainer._note([Report(ended=latest)])
+            trainer._keep()
+            scores.append(load_checkpoint(folder.best).facts["updates"])
+        assert scores == [1, 2, 3]
+    finally:
+        trainer.close()
+
+
+def test_the_best_is_replaced_by_what_is_better_alone(small: Small) -> None:
+    config = small(
+        workers=0,
+        checkpoints={"every": 1, "window": 1},
+        opponents={"mix": "max"},
+    )
+    folder = RunFolder.create(config)
+    trainer = Trainer(config, stage_of(config), lay_out(config), folder)
+    try:
+        best = []
+        for score in (0.5, 0.0, 0.5, 1.0, 0.5):
+            trainer.counters.updates += 1
+            trainer._note([Report(ended=[Ended("max", score, 9)])])
+            trainer._keep()
+            best.append(load_checkpoint(folder.best).facts["updates"])
+        assert best == [1, 1, 1, 4, 4]
+    finally:
+        trainer.close()
 
 
 def test_a_checkpoint_of_another_run_is_met(small: Small) -> None:
