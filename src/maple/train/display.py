@@ -98,9 +98,12 @@ def render(status: Status) -> Group:
         f"{number(counters.decisions)} decisions, {number(counters.battles)} battles, "
         f"{number(counters.updates)} updates",
     )
-    grid.add_row("against", _mix(status))
+    # A path may have brackets, which are no markup.
+    grid.add_row("against", Text(_mix(status)))
     for name, standing in status.standings.items():
-        grid.add_row(f"  {name}", f"won {_rate(standing)} of the last {number(standing.battles)}")
+        grid.add_row(
+            Text(f"  {name}"), f"won {_rate(standing)} of the last {number(standing.battles)}"
+        )
     grid.add_row(
         "losses",
         f"policy {figures.policy_loss:+.4f}, value {figures.value_loss:.4f}, "

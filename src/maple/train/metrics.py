@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from .errors import RunUnusable
 from .run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ class Metrics:
     """One row, or one point of each curve, for every update."""
 
     def __init__(self, folder: RunFolder, *, tensorboard: bool, update: int) -> None:
-        self._csv = _Table(folder.metrics, update)
+        try:
+            self._csv = _Table(folder.metrics, update)
+        except OSError as error:
+            raise RunUnusable(f"cannot write {folder.metrics}: {error.strerror}") from error
         self._board = _open_board(folder.tensorboard, update) if tensorboard else None
         self._is_full = False
 
@@ -80,9 +84,10 @@ class _Table:
     def _read(self) -> list[dict[str, Any]]:
         if not self._file.exists():
             return []
-        with self._file.open(encoding="utf-8", newline="") as text:
-            # A row that was being written when the run was killed is not whole.
-            return [row for row in csv.DictReader(text) if None not in row.values()]
+        lines = self._file.read_text(encoding="utf-8").splitlines(keepends=True)
+        # A row that was being written when the run was killed is not whole.
+        whole = [line for line in lines if line.endswith("\n")]
+        return [row for row in csv.DictReader(whole) if None not in row.values()]
 
     def _write_all(self, names: list[str], rows: list[dict[str, Any]]) -> None:
         temporary = self._file.with_suffix(".part")

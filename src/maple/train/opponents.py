@@ -58,9 +58,10 @@ class League:
         return (self._folder / f"{name}.pt").absolute()
 
     def add(self, name: str, update: int) -> None:
-        """Takes in a past self; the league may be too large now, and then another one leaves."""
+        """Takes in a past self; others leave if the league is too large now."""
         self.members.append(Member(name))
-        if len(self.members) > self._config.league_size:
+        # It may be to be smaller than it was.
+        while len(self.members) > self._config.league_size:
             # The very first stays: whoever forgets how to win against it is noticed.
             gone = self.members.pop(1 if len(self.members) > 2 else 0)
             self._retired.append((update, gone.name))
@@ -173,7 +174,7 @@ class Opponents:
             self._latest.popleft()
         if len(self._latest) < stage.battles:
             return False
-        if sum(self._latest) < stage.win_rate * stage.battles:
+        if sum(self._latest) / stage.battles < stage.win_rate:
             return False
         self.stage += 1
         self._latest.clear()

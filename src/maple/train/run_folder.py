@@ -71,6 +71,12 @@ class RunFolder:
 
     def write_config(self, config: TrainConfig) -> None:
         """Keeps settings, with what the files have in them that they name: those may change."""
+        try:
+            self._write_config(config)
+        except OSError as error:
+            raise RunUnusable(f"cannot write to {self.path}: {error.strerror}") from error
+
+    def _write_config(self, config: TrainConfig) -> None:
         kept = plain(config)
         if isinstance(config.reward, str):
             kept["reward"] = read_reward(config.reward)
@@ -164,9 +170,12 @@ def _copy(source: Path, target: Path) -> str:
     """A file or a folder as it is now; the name of the copy."""
     target = target if source.is_dir() else target.with_name(target.name + source.suffix)
     if source.resolve() != target.resolve():
-        shutil.rmtree(target, ignore_errors=True)
+        # Whole before the one that was there goes, which it may be a part of.
+        temporary = target.with_name(f".{target.name}.{os.getpid()}")
         copy = shutil.copytree if source.is_dir() else shutil.copyfile
-        copy(source, target)
+        copy(source, temporary)
+        shutil.rmtree(target, ignore_errors=True)
+        temporary.replace(target)
     return target.name
 
 

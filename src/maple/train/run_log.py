@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import RawIOBase
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 import structlog
 
@@ -18,7 +19,8 @@ _LOUD = ("warning", "error", "critical", "exception")
 @contextmanager
 def logging_to(file: Path, say: Callable[[str], None]) -> Iterator[None]:
     """Has everything that is logged inside written to the file, after what is there already."""
-    with file.open("a", encoding="utf-8") as out:
+    # Without a buffer, so that no line is left over for when a disk is full.
+    with file.open("ab", buffering=0) as out:
         before = structlog.get_config()
         structlog.configure(
             processors=[
@@ -35,12 +37,11 @@ def logging_to(file: Path, say: Callable[[str], None]) -> Iterator[None]:
             structlog.configure(**before)
 
 
-def _writer(out: TextIO, say: Callable[[str], None]) -> Callable[..., NoReturn]:
+def _writer(out: RawIOBase, say: Callable[[str], None]) -> Callable[..., NoReturn]:
     def write(_logger: object, level: str, facts: structlog.typing.EventDict) -> NoReturn:
         line = _line(level, dict(facts))
         try:
-            out.write(line)
-            out.flush()
+            out.write(line.encode())
         except OSError:
             # A full disk must not end a run, and what is loud is said anyway.
             level = "error"

@@ -223,3 +223,7 @@ def test_what_is_said_is_shown_as_it_is() -> None:
     path = "runs/[bold]first[/bold]/" + "long" * 40
     Display(console, Clock()).say(path)
     assert shown_on(console) == f"{path}\n"
+
+
+def test_names_in_a_table_are_shown_as_they_are() -> None:
+    assert table(replace(STATUS, mix="runs/[old]/one"))["against"].strip() == "runs/[old]/one"

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from maple.train.errors import RunUnusable
 from maple.train.metrics import Metrics
 from maple.train.run_folder import RunFolder
 
@@ -187,3 +188,17 @@ def test_a_column_that_is_new_on_a_full_disk_has_its_name_as_soon_as_there_is_ro
     made.write(4, figures)
     assert updates(folder) == [*range(1, before + 1), 4]
     assert rows(folder)[-1]["win_rate/max"] == "0.5"
+
+
+def test_a_last_number_that_is_not_whole_is_forgotten(folder: RunFolder) -> None:
+    written(folder, 2)
+    with folder.metrics.open("a", newline="") as out:
+        out.write("3,0.375,30")
+    metrics(folder, update=3)
+    assert updates(folder) == [1, 2]
+
+
+def test_a_run_does_not_go_on_where_a_disk_is_full(folder: RunFolder) -> None:
+    written(folder, 2)
+    with full_disk(10), pytest.raises(RunUnusable, match="cannot write"):
+        metrics(folder, update=2)

@@ -296,3 +296,18 @@ def test_a_run_may_go_on_with_fewer_stages_than_it_has_done() -> None:
         assert before.hear(ended("random", 1, 1, 1, 1))
     after.restore(before.state())
     assert (after.stage, after.text) == (1, "self:0.5,league:0.5")
+
+
+def test_55_of_100_are_55_percent() -> None:
+    stage = {"mix": "random", "win_rate": 0.55, "battles": 100}
+    opponents = Opponents(OpponentsConfig(stages=[stage]))
+    assert opponents.hear([Ended("random", float(n < 55), 1) for n in range(100)])
+
+
+def test_a_league_that_is_to_be_smaller_becomes_smaller() -> None:
+    before, after = League(OpponentsConfig(league_size=5)), League(OpponentsConfig(league_size=2))
+    for name in "abcde":
+        before.add(name, 1)
+    after.restore(before.state())
+    after.add("f", 2)
+    assert len(after.members) == 2

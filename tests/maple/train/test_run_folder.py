@@ -271,3 +271,15 @@ def test_a_run_goes_on_from_the_checkpoint_it_points_to(small: Small) -> None:
     assert RunFolder.find(folder.path).latest == folder.checkpoint(25)
     folder.point_to(folder.checkpoint(50))
     assert folder.latest == folder.checkpoint(50)
+
+
+def test_teams_may_be_a_part_of_those_it_was_begun_with(small: Small, tmp_path: Path) -> None:
+    (tmp_path / "teams" / "rain").mkdir(parents=True)
+    (tmp_path / "teams" / "rain" / "one.txt").write_text("one", encoding="utf-8")
+    folder = RunFolder.create(small(teams=str(tmp_path / "teams")))
+    kept = folder.path / "teams"
+    folder.write_config(folder.read_config({"teams": str(kept / "rain")}))
+    assert [file.name for file in kept.iterdir()] == ["one.txt"]
+    with pytest.raises(RunUnusable, match="cannot write"):
+        folder.write_config(folder.read_config({"teams": str(tmp_path / "nowhere")}))
+    assert [file.name for file in kept.iterdir()] == ["one.txt"]

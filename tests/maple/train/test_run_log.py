@@ -101,3 +101,11 @@ def test_what_was_logged_to_before_is_logged_to_again(tmp_path: Path) -> None:
     assert structlog.get_config() == before
     log.info("outside")
     assert lines_of(file) == ["info    inside"]
+
+
+def test_a_log_on_a_full_disk_does_not_end_a_run(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").symlink_to("/dev/full")
+    said: list[str] = []
+    with logging_to(tmp_path / "log.txt", said.append):
+        log.info("one")
+    assert len(said) == 1
