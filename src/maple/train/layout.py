@@ -38,8 +38,7 @@ def lay_out(config: TrainConfig, cores: int | None = None) -> Layout:
     workers = min(workers, config.parallel)
     pool = min(cores, config.parallel) if config.pool is None else config.pool
     pool = max(1, pool, workers)
-    if not workers:
-        return Layout(workers, pool, choose_threads(1, config.threads, pool=pool))
     # Where playing and learning take turns, only one side computes at a time.
-    computing = workers if config.synchronous else workers + 1
+    takes_turns = config.synchronous or not workers
+    computing = max(1, workers) if takes_turns else workers + 1
     return Layout(workers, pool, choose_threads(computing, config.threads))

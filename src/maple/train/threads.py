@@ -33,19 +33,11 @@ def physical_cores() -> int:
     return max(1, min(cpu_count(), psutil.cpu_count(logical=False) or cpu_count()))
 
 
-def choose_threads(
-    processes: int, chosen: int | None = None, *, pool: int = 0, cores: int | None = None
-) -> Threads:
-    """Threads for each of so many processes that compute at the same time.
-
-    A `pool` is one of Node processes that play meanwhile, and need cores too.
-    """
+def choose_threads(processes: int, chosen: int | None = None, cores: int | None = None) -> Threads:
+    """Threads for each of so many processes that compute at the same time."""
     cores = physical_cores() if cores is None else cores
     if chosen is not None:
         return Threads(chosen, "as was asked for")
-    if pool:
-        left = max(1, cores - pool)
-        return Threads(left, f"{_processes(pool)} of Node play meanwhile on {_cores(cores)}")
     if processes == 1:
         return Threads(cores, f"nothing else computes, so all of {_cores(cores)}")
     count = max(1, cores // processes)
@@ -69,10 +61,6 @@ def use_threads(threads: Threads) -> None:
     torch.set_num_threads(threads.count)
     if torch.get_num_interop_threads() != _INTER_OP:
         torch.set_num_interop_threads(_INTER_OP)
-
-
-def _processes(count: int) -> str:
-    return "one process" if count == 1 else f"{count} processes"
 
 
 def _cores(count: int) -> str:

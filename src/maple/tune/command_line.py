@@ -6,14 +6,13 @@ What was tried goes to stderr as it comes, the settings to stdout.
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bridge.arguments import OneLineParser, positive, warn_on_stderr
+from bridge.arguments import OneLineParser, end_on_sigterm, positive, warn_on_stderr
 from bridge.errors import BridgeError, ConfigError
 from bridge.machine import cpu_count
 from bridge.settings import suggest
@@ -65,8 +64,7 @@ _ELSEWHERE: Final = {
 def main(arguments: Sequence[str] | None = None) -> int:
     options, overrides = _parse(arguments)
     warn_on_stderr()
-    # Who ends it by a time limit, as `timeout` does, wants what was found as well.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    end_on_sigterm()
     began = time.monotonic()
     search = None
     try:
