@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from pathlib import Path
@@ -14,6 +15,7 @@ import structlog
 __all__ = [
     "OneLineParser",
     "at_least_one",
+    "end_on_sigterm",
     "not_negative",
     "output_file",
     "positive",
@@ -40,6 +42,15 @@ def warn_on_stderr() -> None:
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=lambda *_name: structlog.PrintLogger(sys.stderr),
     )
+
+
+def end_on_sigterm() -> None:
+    """SIGTERM is a Ctrl-C: who ends a command by a time limit wants what there is by then as well.
+
+    Ctrl-C may be ignored up to now, as it is where a script runs the command in the background.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 def at_least_one(text: str) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from bridge.arguments import (
     OneLineParser,
     at_least_one,
+    end_on_sigterm,
     not_negative,
     output_file,
     warn_on_stderr,
@@ -61,8 +61,7 @@ TRAINING = Path(__file__).parents[1] / "config" / "train.yml"
 def main() -> int:
     options, settings = parse_arguments()
     warn_on_stderr()
-    # Who ends it by a time limit, as `timeout` does, wants what was measured as well.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    end_on_sigterm()
     try:
         config = load_measured_config(options.training, read_overrides(settings))
         configure(options)

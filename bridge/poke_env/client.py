@@ -281,11 +281,14 @@ class LocalClient(SupervisedClient):
 class RemoteClient(SupervisedClient):
     """Speaks with a server over WebSocket, as poke-env's own client does."""
 
+    _listening: asyncio.Task[Any] | None = None
+
     async def listen(self) -> None:
         from websockets.asyncio.client import connect
         from websockets.exceptions import WebSocketException
 
         reason = "the server has closed the connection"
+        self._listening = asyncio.current_task()
         try:
             async with connect(
                 self.websocket_url,
@@ -302,6 +305,9 @@ class RemoteClient(SupervisedClient):
                     reason = f"{reason}: {websocket.close_reason}"
         except (OSError, WebSocketException, TimeoutError) as error:
             reason = f"{type(error).__name__}: {error}"
+        except asyncio.CancelledError:
+            reason = "it has stopped listening"
+            raise
         except Exception as error:
             self.logger.exception("the connection ends by a fault of this program")
             reason = f"{type(error).__name__}: {error}"
@@ -332,6 +338,9 @@ class RemoteClient(SupervisedClient):
     async def _stop_listening(self) -> None:
         if hasattr(self, "websocket"):
             await self.websocket.close()
+        elif self._listening is not None:
+            # A server may take its time until it greets.
+            self._listening.cancel()
 
     async def _write(self, text: str) -> None:
         from websockets.exceptions import ConnectionClosed

@@ -184,6 +184,10 @@ class _PlayerSeat(Seat):
                     self._player._battle_finished_callback(model)
                 except Exception as cause:  # noqa: BLE001 - whatever a player raises is told
                     self.fail(cause)
+            case "error" | "bigerror":
+                # Words for people: that a long battle will end in a tie, say. A choice that is
+                # refused is told of elsewhere.
+                self._player.logger.info("%s", "|".join(words))
             case "showteam":
                 self._see_team(words)
             case _:

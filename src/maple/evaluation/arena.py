@@ -63,7 +63,8 @@ class Arena:
         pool: How many Node processes; by default one for each core.
         teams: For formats that want them, as VectorEnv takes them; those for "p1" are the agent's,
             and those for "p2" its opponent's, whatever seats they have.
-        timeout: Seconds that anything is waited for, before StepTimeout is raised.
+        timeout: Seconds that a player may take to decide, before its battle ends without a result,
+            and that anything else is waited for, before StepTimeout is raised.
         bridge: Other settings of the pool, as a BridgeConfig or a YAML file.
     """
 
@@ -147,7 +148,7 @@ class Arena:
             greedy: Whether networks take the likeliest action, rather than drawing one.
             told: Whether the decisions of networks are written down in battles that are kept.
         """
-        by_name = {entrant.name: entrant for entrant in entrants}
+        by_name = _by_name(entrants)
         _check(by_name, tally)
         self._loop.run(
             self._hall.play(by_name, tally, self.parallel, seed=seed, greedy=greedy, told=told)
@@ -304,6 +305,16 @@ class _Place:
     fixture: Fixture
     battle: Battle
     opening: asyncio.Task[None]
+    asked_at: float | None = None
+    """When its players were asked last; None before they are for the first time."""
+
+    @property
+    def waited_for(self) -> list[str]:
+        """The players who have been asked and have not decided."""
+        if self.asked_at is None:
+            return []
+        asked = zip(self.fixture.players, self.battle.seats, strict=True)
+        return [name for name, seat in asked if seat.is_asked]
 
 
 class _Rounds:
@@ -359,17 +370,30 @@ class _Rounds:
         self.break_down(await self._registry.failure())
 
     async def _watch_time(self) -> None:
-        """Raises StepTimeout where nothing at all happens."""
-        while True:
-            await asyncio.sleep(max(0.0, self._moved + self._timeout - self._loop.time()))
-            if self._loop.time() - self._moved >= self._timeout:
+        """Ends battles whose players do not decide, and all of it where nothing happens at all."""
+        while not self._done.done():
+            await asyncio.sleep(max(0.0, self._oldest() + self._timeout - self._loop.time()))
+            since = self._loop.time() - self._timeout
+            for place in list(self._places.values()):
+                if place.asked_at is not None and place.asked_at <= since and place.waited_for:
+                    self._end_undecided(place)
+            if self._moved <= since:
                 self.break_down(
                     StepTimeout(
                         f"nothing happened within {self._timeout:g} s in any of "
                         f"{len(self._places)} battles"
                     )
                 )
-                return
+
+    def _oldest(self) -> float:
+        """When anything happened last, or who is waited for longest was asked."""
+        waiting = (place.asked_at for place in self._places.values() if place.waited_for)
+        return min((self._moved, *(asked for asked in waiting if asked is not None)))
+
+    def _end_undecided(self, place: _Place) -> None:
+        names = " and ".join(place.waited_for)
+        self._moved = self._loop.time()
+        self._end(place, StepTimeout(f"{names} did not decide within {self._timeout:g} s"))
 
     def break_down(self, error: BaseException) -> None:
         """Nothing can go on: whoever waits is told why."""
@@ -408,10 +432,15 @@ class _Rounds:
 
     def _ask(self, battle: Battle) -> None:
         """Has the players decide who are asked."""
-        players = self._places[battle.slot].fixture.players
-        for asked, name in zip(battle.seats, players, strict=True):
-            if asked.is_asked:
+        place = self._places[battle.slot]
+        place.asked_at = self._loop.time()
+        for asked, name in zip(battle.seats, place.fixture.players, strict=True):
+            if not asked.is_asked:
+                continue
+            try:
                 self._opening.players[name].decide(asked)
+            except Exception as cause:  # noqa: BLE001 - whoever waits is told, where a log would not
+                self.break_down(_fault_of(name, cause))
 
     def chosen(self, battle: Battle) -> None:
         """A seat has chosen."""
@@ -509,9 +538,26 @@ def _one_thread(entrants: Iterable[Entrant]) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def _fault_of(name: str, cause: Exception) -> BridgeError:
+    if isinstance(cause, BridgeError):
+        return cause
+    error = OpponentFailed(f"{name} failed: {type(cause).__name__}: {cause}")
+    error.__cause__ = cause
+    return error
+
+
 def _reason(error: BridgeError | None) -> str:
     assert error is not None
     return f"{type(error).__name__}: {error.message}"
+
+
+def _by_name(entrants: Iterable[Entrant]) -> dict[str, Entrant]:
+    found: dict[str, Entrant] = {}
+    for entrant in entrants:
+        if entrant.name in found:
+            raise ConfigError(f"two players are called {entrant.name!r}: give each another name")
+        found[entrant.name] = entrant
+    return found
 
 
 def _check(entrants: Mapping[str, Entrant], tally: Tally) -> None:

@@ -6,10 +6,11 @@ Torch is imported only when there is something to play.
 from __future__ import annotations
 
 import argparse
-import signal
+import contextlib
+import itertools
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,11 +20,13 @@ from rich.console import Console
 from bridge.arguments import (
     OneLineParser,
     at_least_one,
+    end_on_sigterm,
     not_negative,
     output_file,
     warn_on_stderr,
 )
-from bridge.errors import BridgeError, ConfigError
+from bridge.errors import BattleRejected, BridgeError, ConfigError
+from maple.agents.errors import CheckpointMismatch, CheckpointUnreadable
 
 from .defaults import BATTLES, PARALLEL
 
@@ -56,7 +59,8 @@ are. Battles come in twos with the same teams, between which the players change 
 a win. Without --output, results are written to logs/evaluation/, into a folder named by the time.
 
 Ctrl-C, or SIGTERM, ends it early and shows what was played so far. The exit status is 0 when all
-was played, 1 after an error, 2 for wrong arguments, 130 if it was interrupted.
+was played, 1 after an error, also if only some battles came to no end, 2 for wrong arguments, 130
+if it was interrupted.
 """
 _AGAINST: Final = ("random", "max", "heuristics")
 _FOLDER: Final = Path("logs/evaluation")
@@ -68,11 +72,10 @@ _PLAIN_WIDTH: Final = 120
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
     warn_on_stderr()
-    # Who ends it by a time limit, as `timeout` does, wants what was played as well.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    end_on_sigterm()
     try:
         return _evaluate(options)
-    except ConfigError as error:
+    except (ConfigError, BattleRejected, CheckpointMismatch, CheckpointUnreadable) as error:
         return _fail(error, 2)
     except BridgeError as error:
         return _fail(error, 1)
@@ -88,27 +91,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _evaluate(options: argparse.Namespace) -> int:
     from .arena import Arena
     from .display import Display
+    from .files import refuse_results
     from .lineup import make_lineup
     from .tally import Tally
 
+    if options.output is not None:
+        refuse_results(options.output)
     lineup = make_lineup(options.contestants, options.against, cross_play=options.cross_play)
     _require_networks(lineup, options)
     teams = _teams(options)
-    folder = _make_folder(options.output, replays=bool(options.replays))
     display = Display(Console(stderr=True), lineup.pairs, options.battles)
     tally = Tally(
         lineup.pairs, options.battles, keep=options.replays, on_battle=display.battle_ended
     )
-    with Arena(
-        options.format or lineup.format,
-        parallel=options.parallel,
-        pool=options.pool,
-        teams=teams,
-    ) as arena:
+    with (
+        Arena(
+            options.format or lineup.format,
+            parallel=options.parallel,
+            pool=options.pool,
+            teams=teams,
+        ) as arena,
+        _made_folder(options.output, replays=bool(options.replays)) as folder,
+    ):
         with display:
             report = _play(arena, lineup, tally, options)
         _show(report)
         _write(report, arena, tally, folder, options)
+    if report.ending == "finished" and report.failed:
+        failed, all_of_them = len(report.failed), len(report.played)
+        print(f"maple.evaluate: {failed} of {all_of_them} battles came to no end", file=sys.stderr)
+        return 1
     return {"finished": 0, "interrupted": _INTERRUPTED, "failed": 1}[report.ending]
 
 
@@ -185,23 +197,53 @@ def _require_networks(lineup: Lineup, options: argparse.Namespace) -> None:
 
 
 def _fail(error: BridgeError, status: int) -> int:
-    told = error.in_one_line().replace("give them as teams=\N{HORIZONTAL ELLIPSIS}", "give --teams")
-    print(f"maple.evaluate: {told}", file=sys.stderr)
+    # As programs give them.
+    here = " (here --teams PATH)" if "teams=" in error.message else ""
+    print(f"maple.evaluate: {error.in_one_line()}{here}", file=sys.stderr)
     return status
 
 
-def _make_folder(wanted: Path | None, *, replays: bool) -> Path:
-    """A folder that is there from now on: not when all work is done."""
+@contextlib.contextmanager
+def _made_folder(wanted: Path | None, *, replays: bool) -> Iterator[Path]:
+    """A folder that is there before anything is played, and gone again if nothing can be."""
     from .files import REPLAYS
 
-    folder = wanted
-    if folder is None:
-        folder = _FOLDER / datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
+    folder = wanted or _folder_of_now()
+    was_there = wanted is not None and folder.exists()
     try:
-        (folder / REPLAYS if replays else folder).mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        if replays:
+            (folder / REPLAYS).mkdir(exist_ok=True)
     except OSError as error:
         raise ConfigError(f"cannot make the folder {folder}: {error.strerror}") from error
-    return folder
+    try:
+        yield folder
+    except BridgeError:
+        # What has something in it stays.
+        with contextlib.suppress(OSError):
+            if replays:
+                (folder / REPLAYS).rmdir()
+            if not was_there:
+                folder.rmdir()
+        raise
+
+
+def _folder_of_now() -> Path:
+    """A new folder that is named by the time, and numbered if somebody else began just now."""
+    for number in itertools.count(1):
+        folder = _FOLDER / (_name_of_now() + f"-{number}" * (number > 1))
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise ConfigError(f"cannot make the folder {folder}: {error.strerror}") from error
+        return folder
+    raise AssertionError("there is always another number")
+
+
+def _name_of_now() -> str:
+    return datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
 
 
 def _teams(options: argparse.Namespace) -> TeamsArgument:

@@ -69,7 +69,8 @@ class Decision:
         opponents: Who stands on the other.
         options: What was legal, the likeliest first; in doubles for each of the two places, for the
             second one given what the first was told to do.
-        chosen: What was chosen, for each place.
+        actions: The number of the option that was chosen, for each place.
+        chosen: Its name. Several options can have the same one, as two Pokémon can.
         value: How well the network thought that it stood.
     """
 
@@ -81,6 +82,7 @@ class Decision:
     own: tuple[Standing, ...]
     opponents: tuple[Standing, ...]
     options: tuple[tuple[Option, ...], ...]
+    actions: tuple[int, ...]
     chosen: tuple[str, ...]
     value: float
 
@@ -126,6 +128,7 @@ class Narrator:
                 tuple(self._options(told, place, by_place[place], legal[place]))
                 for place in range(actions.slots)
             ),
+            actions=chosen,
             chosen=tuple(
                 told.action(place, actions.describe_one(one), bool(legal[place].sum() == 1))
                 for place, one in enumerate(chosen)
@@ -246,10 +249,10 @@ def _text(one: Decision) -> Iterator[str]:
         f"turn {one.turn}, {one.agent}, {one.asked}: {_side(one.own)} against "
         f"{_side(one.opponents)}, value {one.value:+.2f}"
     )
-    for options, chosen in zip(one.options, one.chosen, strict=True):
+    for options, action in zip(one.options, one.actions, strict=True):
         for option in options:
             bar = "#" * round(option.probability * _BAR)
-            mark = ">" if option.name == chosen else " "
+            mark = ">" if option.action == action else " "
             yield f"  {mark} {percent(option.probability):>7}  {bar:<{_BAR}}  {option.name}"
         if len(one.options) > 1 and options is not one.options[-1]:
             yield "    and then"

@@ -21,6 +21,7 @@ from maple.env.opponents import OpponentKind, make_opponent
 
 if TYPE_CHECKING:
     from maple.agents import Decided, Network
+    from maple.env.actions import Action
 
 __all__ = ["NAMED", "Entrant", "Learned", "NetworkPlayer", "Witness", "seat"]
 
@@ -116,20 +117,22 @@ class NetworkPlayer:
             decided = self._infer(seats)
             if self.witness is not None:
                 self.witness(seats, decided)
+            for seat, action in zip(seats, decided.actions.tolist(), strict=True):
+                self._take(seat, action)
         except Exception as cause:  # noqa: BLE001 - whoever waits for these battles is told
             error = OpponentFailed(f"the network failed: {type(cause).__name__}: {cause}")
             error.__cause__ = cause
             table.break_down(error)
-            return
-        for seat, action in zip(seats, decided.actions.tolist(), strict=True):
-            if self._actions.is_preview(seat.observation):
-                seat.pick(self._actions, action)
-            else:
-                seat.choose(self._actions.choice(seat.observation, action))
-            if seat.is_asked:
-                self.decide(seat)
-            else:
-                seat.battle.table.chosen(seat.battle)
+
+    def _take(self, seat: Seat, action: Action) -> None:
+        if self._actions.is_preview(seat.observation):
+            seat.pick(self._actions, action)
+        else:
+            seat.choose(self._actions.choice(seat.observation, action))
+        if seat.is_asked:
+            self.decide(seat)
+        else:
+            seat.battle.table.chosen(seat.battle)
 
     def _infer(self, seats: list[Seat]) -> Decided:
         seen = self.observations.expand(

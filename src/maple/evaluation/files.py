@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from bridge.errors import ConfigError
+
 from .arena import Arena
 from .decisions import to_lines, to_text
 from .errors import ReplayDiverged
@@ -17,7 +19,7 @@ from .report import Report
 from .tables import battles_csv, matches_csv, matrix_csv, ratings_csv
 from .tally import Kept, Tally
 
-__all__ = ["REPLAYS", "write_replays", "write_report"]
+__all__ = ["REPLAYS", "refuse_results", "write_replays", "write_report"]
 
 REPLAYS: Final = "replays"
 _TABLES: Final[dict[str, Callable[[Report], str]]] = {
@@ -27,6 +29,13 @@ _TABLES: Final[dict[str, Callable[[Report], str]]] = {
     "battles.csv": battles_csv,
 }
 _PICTURE: Final = "matrix.png"
+
+
+def refuse_results(folder: Path) -> None:
+    """Raises ConfigError for a folder with results, which new ones would be mixed with."""
+    files = ((folder / name).exists() for name in (*_TABLES, _PICTURE))
+    if any(files) or any((folder / REPLAYS).glob("*")):
+        raise ConfigError(f"{folder} has the results of an earlier evaluation: name another folder")
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
@@ -42,21 +51,12 @@ def write_report(report: Report, folder: Path) -> list[Path]:
     return written
 
 
-def write_replays(
-    arena: Arena, tally: Tally, folder: Path, *, note: Callable[[Path], None] | None = None
-) -> list[Path]:
+def write_replays(arena: Arena, tally: Tally, folder: Path) -> list[Path]:
     """Plays the battles that were kept once more, and writes what is to be seen; the pages.
 
-    Beside a page stands its input log, and what networks decided, if that was written down. `note`
-    is called for each page that is there.
+    Beside a page stands its input log, and what networks decided, if that was written down.
     """
-    pages = []
-    for kept in tally.kept:
-        page = _write_replay(arena, kept, folder)
-        pages.append(page)
-        if note is not None:
-            note(page)
-    return pages
+    return [_write_replay(arena, kept, folder) for kept in tally.kept]
 
 
 def _write_replay(arena: Arena, kept: Kept, folder: Path) -> Path:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .intervals import NORMAL_95
-from .results import Result
+from .results import Played, Result
 
 __all__ = ["ANCHOR", "ANCHOR_RATING", "Rating", "rate"]
 
@@ -28,6 +28,7 @@ _POINTS: Final = 400 / math.log(10)
 """Of Elo, in a unit of the logarithm of the odds."""
 _PRIOR: Final = 1.0
 """Ties that each two who met are taken to have had beside their battles."""
+_FEWEST_SEEDS: Final = 2
 _STEPS: Final = 100
 _SMALL: Final = 1e-9
 # No step goes further: far away from the maximum the curvature promises too much.
@@ -58,23 +59,31 @@ class Rating:
         return None if self.error is None else NORMAL_95 * self.error
 
 
-def rate(results: Iterable[Result]) -> list[Rating]:
+def rate(results: Iterable[Result], battles: Iterable[Played] = ()) -> list[Rating]:
     """The ratings of all who played, the strongest first.
 
     The likelihood has one more tie between each two who met, so that who won all battles is not
     infinitely strong. "random" has 1000 points; where it does not play, those who are connected by
     battles with the first player have 1000 on average. Standard errors are of the difference to
     that.
+
+    Args:
+        results: How each pair did.
+        battles: The same, one by one. Those of the same seed may go the same way, whoever plays,
+            and errors are then larger. Without them they are as if all battles were independent.
     """
     met = [result for result in results if result.battles]
     names = list(dict.fromkeys(name for one in met for name in (one.agent, one.opponent)))
     if not names:
         return []
-    points, battles = _sums(names, met)
-    together = _connected(battles, names.index(ANCHOR) if ANCHOR in names else 0)
-    fitted = _fit(points[np.ix_(together, together)], battles[np.ix_(together, together)])
-    anchor = names.index(ANCHOR) if ANCHOR in names else None
-    elo, error = _scale(*fitted, None if anchor is None else together.index(anchor))
+    points, meetings = _sums(names, met)
+    together = _connected(meetings, names.index(ANCHOR) if ANCHOR in names else 0)
+    square = np.ix_(together, together)
+    strengths, information = _fit(points[square], meetings[square])
+    rated = [names[index] for index in together]
+    slopes = _slopes(rated, strengths, battles)
+    anchor = rated.index(ANCHOR) if ANCHOR in rated else None
+    elo, error = _scale(strengths, _covariances(information, slopes), anchor)
     played = [
         sum(one.battles for one in met if name in (one.agent, one.opponent)) for name in names
     ]
@@ -129,14 +138,51 @@ def _fit(points: Floats, battles: Floats) -> tuple[Floats, Floats]:
     return strengths - strengths.mean(), information
 
 
-def _scale(strengths: Floats, information: Floats, anchor: int | None) -> tuple[Floats, Floats]:
-    """Elo and standard errors, both relative to the anchor, or else to the mean of all."""
-    covariance = np.linalg.pinv(information, hermitian=True)
-    variances = np.diag(covariance)
-    if anchor is None:
-        shifted = strengths
-    else:
-        shifted = strengths - strengths[anchor]
-        variances = variances + variances[anchor] - 2 * covariance[anchor]
+def _slopes(names: Sequence[str], strengths: Floats, battles: Iterable[Played]) -> Floats:
+    """Those of the likelihood at its maximum: a row for all battles of the same seed together."""
+    index = {name: place for place, name in enumerate(names)}
+    counted = [one for one in battles if one.points is not None and one.agent in index]
+    rows = {seed: row for row, seed in enumerate(dict.fromkeys(one.seed for one in counted))}
+    slopes = np.zeros((len(rows), len(names)))
+    if not counted:
+        return slopes
+    row = np.array([rows[one.seed] for one in counted])
+    agent = np.array([index[one.agent] for one in counted])
+    opponent = np.array([index[one.opponent] for one in counted])
+    points = np.array([one.points for one in counted], np.float64)
+    surplus = points - 1 / (1 + np.exp(strengths[opponent] - strengths[agent]))
+    np.add.at(slopes, (row, agent), surplus)
+    np.add.at(slopes, (row, opponent), -surplus)
+    return slopes
+
+
+def _covariances(information: Floats, slopes: Floats) -> list[Floats]:
+    """Of the strengths: as if all battles were independent, and as their seeds make them alike.
+
+    The second one, the sandwich that is robust to clusters, is nothing with less than two seeds,
+    and too small with few.
+    """
+    inverse = np.asarray(np.linalg.pinv(information, hermitian=True), np.float64)
+    seeds = len(slopes)
+    if seeds < _FEWEST_SEEDS:
+        return [inverse]
+    return [inverse, seeds / (seeds - 1) * inverse @ (slopes.T @ slopes) @ inverse]
+
+
+def _scale(
+    strengths: Floats, covariances: Sequence[Floats], anchor: int | None
+) -> tuple[Floats, Floats]:
+    """Elo and standard errors, both relative to the anchor, or else to the mean of all.
+
+    The larger errors count: where all of somebody's battles were won, how alike they are cannot be
+    seen in them.
+    """
+    shifted = strengths if anchor is None else strengths - strengths[anchor]
+    variances = np.max([_variances(one, anchor) for one in covariances], axis=0)
     errors: Floats = np.sqrt(np.maximum(variances, 0))
     return ANCHOR_RATING + _POINTS * shifted, _POINTS * errors
+
+
+def _variances(covariance: Floats, anchor: int | None) -> Floats:
+    own: Floats = np.diag(covariance)
+    return own if anchor is None else own + own[anchor] - 2 * covariance[anchor]

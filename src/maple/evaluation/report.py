@@ -57,7 +57,7 @@ class Report:
 
     @cached_property
     def ratings(self) -> list[Rating]:
-        return rate(self.results)
+        return rate(self.results, self.played)
 
     @property
     def rows(self) -> list[str]:

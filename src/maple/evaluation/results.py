@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from .intervals import wilson
 
@@ -12,6 +12,7 @@ __all__ = ["Outcome", "Played", "Result", "count"]
 
 Outcome: TypeAlias = Literal["win", "loss", "tie", "failed"]
 """How a battle went for the agent; "failed" if it came to no end."""
+_POINTS: Final = {"win": 1.0, "tie": 0.5, "loss": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,11 @@ class Played:
     turns: int
     reason: str
     seed: str
+
+    @property
+    def points(self) -> float | None:
+        """Of the agent: a tie is half a win; None if it came to no end."""
+        return _POINTS.get(self.outcome)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from bridge.arguments import OneLineParser, at_least_one, warn_on_stderr
 from bridge.errors import BattleRejected, BridgeError, ConfigError
+from bridge.lobby.names import clean_name
+from maple.agents.errors import CheckpointMismatch, CheckpointUnreadable
 
 if TYPE_CHECKING:
     from poke_env.ps_client import AccountConfiguration
@@ -50,6 +52,7 @@ _TOKEN: Final = "MAPLE_TOKEN"
 _FAILURE: Final = 1
 _USAGE_ERROR: Final = 2
 _INTERRUPTED: Final = 130
+_MOST_LETTERS: Final = 30
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warn_on_stderr()
     try:
         return asyncio.run(_play(options))
-    except ConfigError as error:
+    except (ConfigError, CheckpointMismatch, CheckpointUnreadable) as error:
         return _complain(error, _USAGE_ERROR)
     except BattleRejected as error:
         hint = "; --team FILE gives the agent one" if _wants_team(error, options) else ""
@@ -85,7 +88,7 @@ async def _play(options: Namespace) -> int:
         watching.cancel()
         if session.results or not sys.exc_info()[0]:
             print(session.totals(), flush=True)
-    if signals.asked and way.count is not None:
+    if session.is_cut_short:
         return _INTERRUPTED
     return _FAILURE if session.given_up else 0
 
@@ -126,12 +129,16 @@ def _session(options: Namespace, way: Way) -> Session:
 
 def _described(file: Path, checkpoint: Checkpoint, played: str, *, greedy: bool) -> str:
     how = "always the likeliest action" if greedy else "actions drawn by their probabilities"
-    facts = [f"{name} {value}" for name, value in checkpoint.facts.items() if _is_short(value)]
+    facts = [f"{name} {told}" for name, value in checkpoint.facts.items() if (told := _told(value))]
     return f"{file}: {checkpoint.config.kind}, {played}, {how}" + "".join(f"; {f}" for f in facts)
 
 
-def _is_short(value: object) -> bool:
-    return isinstance(value, int | float | str) and len(str(value)) < 30
+def _told(value: object) -> str:
+    """A fact in a few letters; nothing for one that has many."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    is_short = isinstance(value, int | str) and len(str(value)) < _MOST_LETTERS
+    return str(value) if is_short else ""
 
 
 def _way_of(options: Namespace) -> Way:
@@ -172,6 +179,12 @@ def _account(options: Namespace) -> AccountConfiguration:
         raise ConfigError(
             f"Showdown's own server wants the password of {options.username}: set {_PASSWORD} in "
             "the environment, or give --password-file FILE"
+        )
+    called = clean_name(options.username)
+    if called != options.username:
+        raise ConfigError(
+            f"the server would call {options.username!r} {called!r}, and the agent would wait for "
+            "its own name: give one that servers take as it is"
         )
     return AccountConfiguration(options.username, password)
 

@@ -154,8 +154,13 @@ class Connection(asyncio.Protocol):
                 return
             if frame.hello is not None and not self._hello.done():
                 self._hello.set_result(frame.hello)
-            if frame.ack is None:
+            if frame.hello is not None:
                 continue
+            if frame.ack is None:
+                # Nobody knows whose answer it is, and whoever waits for it would wait in vain.
+                why = f": {frame.error.message}" if frame.error is not None else ""
+                self._kill(f"Node could not read a command{why}")
+                return
             _, answer = self._answers.pop(frame.ack)
             # Whoever asked may have gone.
             if not answer.done():

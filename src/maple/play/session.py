@@ -120,6 +120,8 @@ class Session:
         self.results: Counter[Result] = Counter()
         self.given_up = 0
         """Battles that did not go on for a reason of ours."""
+        self.is_cut_short = False
+        """Whether it was told to end while there was something to play."""
         self._player = player
         self._client = client
         self._server = server
@@ -292,6 +294,7 @@ class Session:
     async def _leave(self) -> None:
         """Nobody is kept waiting: what is under way is forfeited, what was asked for withdrawn."""
         self._is_leaving = True
+        self.is_cut_short = self._way.count is not None or bool(self._player.games)
         if self._is_asking:
             await self._way.withdraw(self._player)
         for room in list(self._player.games):

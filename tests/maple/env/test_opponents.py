@@ -6,7 +6,7 @@ import asyncio
 import random
 import threading
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,11 +15,13 @@ from poke_env.data import GenData
 from poke_env.player import MaxBasePowerPlayer, Player, RandomPlayer
 from poke_env.player.battle_order import BattleOrder
 
-from bridge import BridgeConfig, ControllerRegistry, InferenceQueue, View
+from bridge import BridgeConfig, ControllerRegistry, InferenceQueue, Update, View
 from bridge.errors import ConfigError, InferenceFailed, UnknownPolicy
 from bridge.inference import Policy
 from bridge.sampling import Sampler, derive_keys
+from bridge.wire import News
 from maple.env import Actions, ObservationSpec, QueuedPolicy, StepTimeout, VectorEnv
+from maple.env.battle import Battle, Rival, Table
 from maple.env.keys import battle_key, step_key
 from maple.env.opponents import MaxBasePowerOpponent, OpponentKind, RandomOpponent
 from tests.bridge.poke_env.cast import Quitter, team_of
@@ -403,6 +405,22 @@ def test_the_team_that_a_player_draws_is_decided_by_the_seed(settings: BridgeCon
     assert len(set(first)) == 4
     assert draws(1) == first
     assert set(draws(2)).isdisjoint(first)
+
+
+WARNING = "You will auto-tie if the battle doesn't end in 500 turns (on turn 1000)."
+
+
+@pytest.mark.parametrize("line", [f"|bigerror|{WARNING}", "|error|[Invalid choice] Can't move"])
+async def test_what_the_simulator_only_says_is_no_fault(line: str) -> None:
+    from maple.env.players import heuristics
+
+    class Nobody:
+        """A table at which nothing happens."""
+
+    battle = Battle(cast(Table, Nobody()), 0, 0, Rival("Heuristics", None))
+    seat = heuristics(QUICK).sit(battle, 1, 7)
+    seat.hear(Update(News(text=f"|turn|500\n{line}")))
+    assert battle.spoiled is None
 
 
 def test_a_player_may_give_up(settings: BridgeConfig) -> None:

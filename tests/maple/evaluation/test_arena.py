@@ -15,7 +15,7 @@ from poke_env.player.battle_order import BattleOrder, ForfeitBattleOrder
 from bridge import BridgeConfig
 from bridge.errors import BattleRejected, ConfigError
 from bridge.journal import Journal
-from maple.env import OpponentFailed, StepTimeout
+from maple.env import Actions, OpponentFailed, StepTimeout
 from maple.env.teams import TeamPool, Teams
 from maple.evaluation import Arena, Entrant, Played, Tally
 from maple.evaluation.arena import TeamOf
@@ -195,6 +195,8 @@ def test_what_cannot_be_played_is_refused(arena: Arena) -> None:
         arena.play([doubles, *everybody()], Tally([("other", "random")], 2), seed=1)
     with pytest.raises(ConfigError, match="nobody is called 'minimum'"):
         Entrant.named("minimum")
+    with pytest.raises(ConfigError, match="two players are called 'mlp'"):
+        arena.play([learned("mlp", 3), *everybody()], Tally(LADDER, 2), seed=1)
     # It can be used all the same.
     assert len(played(arena, LADDER[:1], 2)) == 2
 
@@ -242,12 +244,40 @@ def player(kind: type[Player]) -> Entrant:
     return Entrant(kind.__name__, kind(battle_format=QUICK, start_listening=False))
 
 
-def test_whoever_never_decides_is_not_waited_for() -> None:
-    with (
-        Arena(QUICK, parallel=2, timeout=0.5, bridge=config()) as arena,
-        pytest.raises(StepTimeout, match=r"nothing happened within 0\.5 s in any of 2 battles"),
-    ):
-        arena.play([player(Sleeper), *everybody()], Tally([("Sleeper", "max")], 4), seed=1)
+def test_a_battle_whose_player_never_decides_ends_alone() -> None:
+    tally = Tally([("Sleeper", "max"), ("max", "random")], 4)
+    with Arena(QUICK, parallel=2, timeout=0.5, bridge=config()) as arena:
+        arena.play([player(Sleeper), *everybody()], tally, seed=1)
+    waited, other = tally.results
+    assert (waited.battles, waited.failed) == (0, 4)
+    assert (other.battles, other.failed) == (4, 0)
+    reason = "StepTimeout: Sleeper did not decide within 0.5 s"
+    assert {one.reason for one in tally.played[:4]} == {reason}
+
+
+def test_where_nothing_happens_at_all_it_ends() -> None:
+    others = controllers()
+    with Arena(QUICK, parallel=2, timeout=0.5, bridge=config()) as arena:
+        [controller] = controllers() - others
+        controller.suspend()
+        try:
+            with pytest.raises(StepTimeout, match=r"within 0\.5 s in any of 2 battles"):
+                arena.play(everybody(), Tally([("max", "random")], 4), seed=1)
+        finally:
+            controller.resume()
+
+
+@pytest.mark.parametrize("name", ["random", "mlp"])
+def test_a_fault_of_a_player_is_told_as_its_own(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def fail(self: object, row: bytes, action: int) -> str:
+        raise ArithmeticError("no such action")
+
+    monkeypatch.setattr(Actions, "choice", fail)
+    failed = "random failed" if name == "random" else "the network failed"
+    with pytest.raises(OpponentFailed, match=f"{failed}: ArithmeticError: no such action"):
+        arena.play(everybody(), Tally([(name, "heuristics")], 2), seed=1)
 
 
 def test_battles_that_come_to_no_end_are_told_and_count_for_nothing(tmp_path: Path) -> None:

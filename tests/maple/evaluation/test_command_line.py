@@ -8,24 +8,26 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import pytest
 from rich.console import Console
 
 from bridge import BridgeConfig
 from maple.agents import Checkpoint, save_checkpoint
+from maple.env.battle import Seat
+from maple.env.opponents import MaxBasePowerOpponent
 from maple.evaluation import arena, command_line
 from maple.evaluation.display import Display
 from maple.evaluation.results import Outcome, Played
+from tests.maple.env.hands import TEAM
 
 from .players import QUICK, network, observations
 
 REPOSITORY = Path(__file__).parents[3]
+FAULTS = Path(__file__).parents[2] / "adversity" / "faults" / "poison.js"
 
 
 @dataclass
@@ -126,7 +128,7 @@ def test_without_a_folder_results_go_to_one_that_is_named_by_the_time(
 @pytest.mark.parametrize(
     ("arguments", "status", "complaint"),
     [
-        (["nowhere"], 1, "there is no nowhere: name a checkpoint, or the folder of a run (or"),
+        (["nowhere"], 2, "there is no nowhere: name a checkpoint, or the folder of a run (or"),
         (["max", "--against", "max"], 2, "there is nobody to play against"),
         (["agent.pt", "./agent.pt"], 2, "./agent.pt is the same as agent.pt"),
         (["max", "--turns"], 2, "--turns is about networks"),
@@ -138,17 +140,88 @@ def test_without_a_folder_results_go_to_one_that_is_named_by_the_time(
         (["agent.pt", "--teams", "x"], 2, "cannot read the team x"),
         (["agent.pt", "--json", "no/where.json"], 2, "there is no folder no"),
         (["agent.pt", "--output", "agent.pt"], 2, "cannot make the folder agent.pt"),
-        (["max", "--format", "gen9ou"], 2, "gen9ou wants teams: give --teams"),
+        (["max", "--format", "nosuchformat"], 2, "Unrecognized format"),
+        (["agent.pt", "--format", "gen9randombattle"], 2, "agent plays singles of generation 1"),
+        (
+            ["max", "--format", "gen9ou"],
+            2,
+            "gen9ou wants teams: give them as teams=… (here --teams",
+        ),
+        (
+            ["agent.pt", "--teams", "team.txt"],
+            2,
+            "gen1randombattle draws teams of its own, and would ignore those of teams=… (here --te",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(
-    run_here: Command, arguments: list[str], status: int, complaint: str
+    run_here: Command, folder: Path, arguments: list[str], status: int, complaint: str
 ) -> None:
+    (folder / "team.txt").write_text(TEAM)
     done = run_here(*arguments)
     assert (done.status, done.stdout) == (status, "")
     assert done.stderr.startswith("maple.evaluate: ")
     assert complaint in done.stderr
     assert done.stderr.count("\n") == 1
+    assert not list(folder.glob("logs/evaluation/*"))
+
+
+def test_results_are_not_mixed_with_earlier_ones(run_here: Command, folder: Path) -> None:
+    options = ("max", "--against", "random", "--battles", "2", "--format", QUICK, "--output", "out")
+    (folder / "out").mkdir()
+    (folder / "out" / "notes.txt").write_text("what I want to know")
+    assert run_here(*options).status == 0
+    written = {file: file.stat().st_mtime_ns for file in (folder / "out").rglob("*")}
+    again = run_here(*options)
+    assert (again.status, again.stdout) == (2, "")
+    assert "out has the results of an earlier evaluation: name another folder" in again.stderr
+    assert {file: file.stat().st_mtime_ns for file in (folder / "out").rglob("*")} == written
+
+
+def test_a_folder_that_was_there_stays_though_nothing_is_played(
+    run_here: Command, folder: Path
+) -> None:
+    (folder / "out").mkdir()
+    options = ("--format", "gen9randombattle", "--output")
+    assert run_here("agent.pt", *options, "out").status == 2
+    assert run_here("agent.pt", *options, "other/place").status == 2
+    assert (folder / "out").is_dir()
+    assert not list((folder / "out").iterdir())
+    assert not (folder / "other" / "place").exists()
+
+
+def test_who_begins_in_the_same_second_has_a_folder_of_its_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command_line, "_name_of_now", lambda: "now")
+    with (
+        command_line._made_folder(None, replays=False) as one,
+        command_line._made_folder(None, replays=True) as two,
+    ):
+        assert one != two
+        assert {path.name for path in (folder / "logs" / "evaluation").iterdir()} == {
+            one.name,
+            two.name,
+        }
+
+
+def test_the_exit_status_tells_of_battles_that_failed(
+    run_here: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = arena._read(None)
+    faulty = quick.replace(node_arguments=("--require", str(FAULTS)), poison_folder=folder / "bad")
+    monkeypatch.setattr(arena, "_read", lambda bridge: faulty)
+    monkeypatch.setattr(MaxBasePowerOpponent, "decide", say_what_breaks)
+    done = run_here("max", "--against", "random", "--battles", "2", "--format", QUICK)
+    assert done.status == 1
+    assert done.stderr.splitlines()[-1] == "maple.evaluate: 2 of 2 battles came to no end"
+    assert "2 came to no end, and are left out: BattlePoisoned" in done.stdout
+
+
+def say_what_breaks(self: object, seat: Seat) -> None:
+    """Chooses what a simulator with a certain fault breaks at."""
+    seat.choose("fault throw")
+    seat.battle.table.chosen(seat.battle)
 
 
 def test_a_player_that_fails_leaves_what_was_played(
@@ -176,17 +249,41 @@ def test_a_player_that_fails_leaves_what_was_played(
     assert 0 < len(rows(folder / "out" / "battles.csv")) < 60
 
 
+# Says when the first battle has ended.
+ANNOUNCING = """\
+from maple.evaluation.command_line import main
+from maple.evaluation.tally import Tally
+
+note = Tally.note
+
+def announce(tally, *arguments):
+    if not tally.played:
+        print("a battle has ended", flush=True)
+    note(tally, *arguments)
+
+Tally.note = announce
+raise SystemExit(main())
+"""
+
+
+# As a shell has what a script runs in the background.
+IGNORING_CTRL_C = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+
+
 @pytest.mark.timeout(120)
-def test_whoever_ends_it_early_is_shown_what_was_played(folder: Path) -> None:
-    command = [sys.executable, "-m", "maple.evaluate", "max", "--against", "random"]
-    options = ["--format", QUICK, "--battles", "100000", "--output", "out", "--pool", "1"]
+@pytest.mark.parametrize("in_background", [False, True])
+def test_whoever_ends_it_early_is_shown_what_was_played(folder: Path, in_background: bool) -> None:
+    command = [sys.executable, "-c", ANNOUNCING, "max", "--against", "random", "--output", "out"]
+    options = ["--format", QUICK, "--battles", "100000", "--pool", "1"]
     process = subprocess.Popen(
-        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*(IGNORING_CTRL_C if in_background else ()), *command, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
-        wait_for_child(process.pid)
-        # Nothing but time says that some battles have ended.
-        time.sleep(2)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "a battle has ended\n"
         process.terminate()
         stdout, stderr = process.communicate(timeout=60)
     finally:
@@ -196,12 +293,6 @@ def test_whoever_ends_it_early_is_shown_what_was_played(folder: Path) -> None:
     assert "of 100,000 battles." in stdout
     assert stderr == ""
     assert (folder / "out" / "matches.csv").is_file()
-
-
-def wait_for_child(pid: int) -> None:
-    """Until there is a Node process."""
-    while not psutil.Process(pid).children(recursive=True):
-        time.sleep(0.05)
 
 
 def test_help_has_examples() -> None:

@@ -146,6 +146,9 @@ def row_of(**moves: int) -> tuple[bytes, Observations]:
         write(raw, layout.block("own_moves", "which"), 4 * 2 + index, "move", names.index(name))
         write(raw, layout.block("own_moves", "state"), 4 * 2 + index, "pp", moves.get("pp", 10))
     write(raw, layout.block("decision", "asked"), 0, "phase", SPEC.classes["phases"].index("move"))
+    for index in range(moves.get("dittos", 0)):
+        ditto = SPEC.names["species"].index("ditto")
+        write(raw, layout.block("own_team", "who"), index, "species", ditto)
     charging = moves.get("mustrecharge", 0)
     write(raw, layout.block("actives", "volatiles"), 0, "mustrecharge", charging)
     return raw[0].tobytes(), own
@@ -172,6 +175,17 @@ def test_a_gimmick_is_said_with_the_move() -> None:
     }
     assert decision.opponents == ()
     assert "against nobody" in to_text("battle", [decision])
+
+
+def test_of_options_with_the_same_name_only_the_chosen_one_is_marked() -> None:
+    row, own = row_of(dittos=2)
+    decision = tell(row, own, [0, 1], 1)
+    names = [option.name for option in decision.options[0]]
+    assert names[0] == names[1] == decision.chosen[0]
+    marked = [line for line in to_text("battle", [decision]).splitlines() if "  > " in line]
+    assert len(marked) == 1
+    assert "75 %" in marked[0]
+    assert json.loads(to_lines("battle", [decision]))["actions"] == [1]
 
 
 def test_what_a_pokemon_must_do_is_not_taken_for_its_first_move() -> None:

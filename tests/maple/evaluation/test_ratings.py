@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import itertools
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from maple.evaluation.ratings import Rating, rate
-from maple.evaluation.results import Result
+from maple.evaluation.results import Outcome, Played, Result, count
 
 
-def by_name(results: list[Result]) -> dict[str, Rating]:
-    return {rating.name: rating for rating in rate(results)}
+def by_name(results: list[Result], battles: list[Played] | None = None) -> dict[str, Rating]:
+    return {rating.name: rating for rating in rate(results, battles or ())}
+
+
+def battle(agent: str, opponent: str, number: int, outcome: Outcome) -> Played:
+    """Two after one another have the same seed."""
+    seed = f"1,2,3,{number // 2}"
+    return Played(agent, opponent, number, "p1", outcome, 20, outcome, seed)
+
+
+def rated(battles: list[Played]) -> dict[str, Rating]:
+    """The ratings, with errors as these battles have them."""
+    pairs = dict.fromkeys((one.agent, one.opponent) for one in battles)
+    results = [
+        count(*pair, (one for one in battles if (one.agent, one.opponent) == pair))
+        for pair in pairs
+    ]
+    return by_name(results, battles)
 
 
 def elo(rating: Rating) -> float:
@@ -103,6 +120,45 @@ def test_errors_are_as_large_as_ratings_are_wrong() -> None:
             if name != "random"
         ]
     assert np.std(misses) == pytest.approx(1, abs=0.15)
+    assert np.mean(np.abs(misses) < 1.96) == pytest.approx(0.95, abs=0.03)
+
+
+def test_battles_that_go_the_same_way_count_as_one() -> None:
+    outcomes: list[Outcome] = ["win", "win", "win", "loss"] * 50
+    alike = rated([battle("agent", "random", n, outcomes[n // 2]) for n in range(400)])
+    alone = by_name([Result("agent", "random", wins=300, losses=100)])
+    assert elo(alike["agent"]) == elo(alone["agent"])
+    assert error(alike["agent"]) == pytest.approx(math.sqrt(2) * error(alone["agent"]), rel=0.01)
+
+
+@pytest.mark.parametrize("battles", [1, 2, 3, 200])
+def test_errors_are_never_smaller_than_of_independent_battles(battles: int) -> None:
+    """Of few there is little to see, and those of who won all of them are all the same."""
+    played = [battle("agent", "random", number, "win") for number in range(battles)]
+    alone = by_name([Result("agent", "random", wins=battles)])
+    assert error(rated(played)["agent"]) >= error(alone["agent"])
+
+
+def test_errors_are_as_large_as_ratings_are_wrong_where_battles_are_alike() -> None:
+    """What decides a battle is mostly its seed: teams, say, that suit whoever plays with them."""
+    true = {"random": 1000, "a": 1250, "b": 1300, "c": 1350}
+    generator = np.random.default_rng(1)
+    misses = []
+    for _ in range(100):
+        luck = generator.normal(size=50)
+        played = []
+        for one, two in itertools.combinations(reversed(true), 2):
+            chance = 1 / (1 + 10 ** ((true[two] - true[one]) / 400))
+            own = generator.normal(size=100)
+            drawn = math.sqrt(0.7) * np.repeat(luck, 2) + math.sqrt(0.3) * own
+            won = drawn < NormalDist().inv_cdf(chance)
+            played += [battle(one, two, n, "win" if won[n] else "loss") for n in range(100)]
+        found = rated(played)
+        misses += [
+            (elo(found[name]) - strength) / error(found[name])
+            for name, strength in true.items()
+            if name != "random"
+        ]
     assert np.mean(np.abs(misses) < 1.96) == pytest.approx(0.95, abs=0.03)
 
 

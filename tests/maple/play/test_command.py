@@ -13,6 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from poke_env.ps_client.server_configuration import ServerConfiguration
 from bridge.errors import ConnectionLost
 from maple.agents import save_checkpoint
 from maple.play import Accept, AgentPlayer, Challenge, Ladder, Session, find_server
-from maple.play.command_line import main
+from maple.play.command_line import _described, main
 from maple.play.servers import AgentClient, AgentServer
 from tests.bridge.poke_env.cast import VGC_TEAM, leave
 from tests.conftest import until
@@ -105,6 +106,50 @@ def test_ctrl_c_forfeits_what_is_being_played(
     battle.result(PLAY_SECONDS)
     assert waiting.n_won_battles == 1
     assert capsys.readouterr().out.endswith("\n1 battle: 0 won, 1 lost, 0 tied\n")
+
+
+def test_a_battle_that_is_cut_short_is_told_by_the_exit_status(
+    checkpoint: str, url: str, opponent: Callable[..., Player]
+) -> None:
+    """Also where nobody said how many there are to be."""
+    waiting = opponent(kind=Patient)
+    assert isinstance(waiting, Patient)
+    with running(checkpoint, url, "Untiring", "--accept") as process:
+        read_until(process, "Untiring is at")
+        battle = on_poke_loop(waiting.send_challenges("Untiring", 1))
+        waiting.begun.result(PLAY_SECONDS)
+        process.terminate()
+        said, _ = process.communicate(timeout=PLAY_SECONDS)
+    battle.result(PLAY_SECONDS)
+    assert process.returncode == 130
+    assert said.endswith("\n1 battle: 0 won, 1 lost, 0 tied\n")
+
+
+def test_who_accepts_challenges_until_ctrl_c_has_then_done_its_work(
+    checkpoint: str, url: str
+) -> None:
+    with running(checkpoint, url, "Unasked", "--accept") as process:
+        read_until(process, "Unasked is at")
+        process.terminate()
+        said, _ = process.communicate(timeout=PLAY_SECONDS)
+    assert (process.returncode, said) == (0, "0 battles: 0 won, 0 lost, 0 tied\n")
+
+
+async def test_who_is_still_connecting_can_leave() -> None:
+    silent = asyncio.Event()
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        silent.set()
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(say_nothing, "127.0.0.1", 0) as server:
+        host, port = server.sockets[0].getsockname()
+        session = Session(agent_at(find_server(f"{host}:{port}")), Ladder(1), tell=print)
+        # The handshake would be waited for twice as long.
+        async with asyncio.timeout(5.0):
+            await session.run(silent)
+    assert session.totals() == "0 battles: 0 won, 0 lost, 0 tied"
 
 
 class Nothing(BattleOrder):
@@ -210,6 +255,8 @@ UNUSABLE: list[tuple[Sequence[str], int, str]] = [
     (["--save-replays", "/dev/null/folder"], 2, "cannot save replays in /dev/null/folder"),
     (["--challenge", "Ash", "Ketchum", "3"], 2, "put quotes around a name"),
     (["--challenge", "Ash", "none"], 2, "'none' is not a number of battles"),
+    (["--username", "Ash, Gary"], 2, "the server would call 'Ash, Gary' 'Ash Gary'"),
+    (["--username", "Ash|"], 2, "the server would call 'Ash|' 'Ash'"),
 ]
 
 
@@ -235,7 +282,7 @@ def test_who_is_not_there_cannot_be_challenged(
 ) -> None:
     assert main([checkpoint, "--server", url, "--challenge", "Nobody"]) == 1
     assert capsys.readouterr().err == "error: The user 'Nobody' was not found.\n"
-    assert main([f"{checkpoint}/none", "--server", url]) == 1
+    assert main([f"{checkpoint}/none", "--server", url]) == 2
     assert "name a checkpoint, or the folder of a run" in capsys.readouterr().err
 
 
@@ -371,6 +418,14 @@ async def test_a_password_is_shown_to_the_login_server_alone(url: str) -> None:
     [form] = asked
     assert (form["act"], form["name"], form["pass"]) == ("login", agent.username, "secret")
     assert "|" in form["challstr"]
+
+
+def test_facts_of_a_checkpoint_are_told_with_few_digits() -> None:
+    facts = {"update": 120, "win_rate": 0.8731234567890123, "command": "x" * 100}
+    told = _described(Path("best.pt"), replace(fresh(), facts=facts), "gen9ou", greedy=True)
+    assert told == (
+        "best.pt: mlp, gen9ou, always the likeliest action; update 120; win_rate 0.8731"
+    )
 
 
 def test_a_server_is_found_by_what_it_is_called() -> None:

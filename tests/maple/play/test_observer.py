@@ -166,6 +166,16 @@ async def test_a_process_that_cannot_be_kept_up_is_given_up(tmp_path: Path) -> N
     await observer.close()
 
 
+async def test_a_command_that_is_not_understood_is_not_waited_for(observer: Observer) -> None:
+    """Its answer has no number."""
+    connection = await observer.connect()
+    assert connection._transport is not None
+    connection._transport.write(b"no command\n")
+    waiting = connection.send("open", "battle-none", groups=GROUPS)
+    with pytest.raises(ObserverDied, match=r"could not read a command.*JSON"):
+        await observer.answer(connection, waiting)
+
+
 async def test_who_waits_while_an_observer_closes_is_told(battles: list[RecordedBattle]) -> None:
     observer = Observer(GROUPS)
     battle = observer.follow("battle-late")
