@@ -4,8 +4,9 @@ Settings and errors can be imported without torch, which everything else brings 
 for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from maple.later import come_later
 
 from .config import NetworkConfig, build_network_config, load_network_config
 from .errors import CheckpointMismatch, CheckpointNotWritten, CheckpointUnreadable
@@ -53,8 +54,4 @@ _MODULES = {
     "weights_of": "weights",
 }
 
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever has the name
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+__getattr__ = come_later(__name__, _MODULES)

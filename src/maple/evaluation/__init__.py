@@ -3,8 +3,9 @@
 What needs neither torch nor poke-env can be imported without them; they come when it is asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from maple.later import come_later
 
 from .intervals import wilson
 from .ratings import Rating, rate
@@ -39,8 +40,4 @@ _MODULES = {
     "evaluate": "matches",
 }
 
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever has the name
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+__getattr__ = come_later(__name__, _MODULES)

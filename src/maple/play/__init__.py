@@ -3,8 +3,9 @@
 `python -m maple.play CHECKPOINT` is its command line. torch and poke-env come when they are needed.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from maple.later import come_later
 
 from .errors import ObservationFailed, ObserverClosed, ObserverDied
 
@@ -44,8 +45,4 @@ _MODULES = {
     "find_server": "servers",
 }
 
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever has the name
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+__getattr__ = come_later(__name__, _MODULES)
