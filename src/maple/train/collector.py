@@ -5,7 +5,6 @@ The same code runs in the process that learns and in those that only play.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -87,7 +86,6 @@ class Collector:
         self, rollout: Rollout, order: Order, should_stop: Callable[[], bool] = lambda: False
     ) -> Report:
         """Fills a rollout, which may be the one before only if that was learned from already."""
-        began = time.perf_counter()
         report = Report(version=order.version)
         self._obey(order)
         with profile("replay_buffer"):
@@ -100,10 +98,8 @@ class Collector:
                 raise CollectorStopped
             self._decide(rollout, order, report)
             self._receive(report)
-            report.rounds += 1
         self._value_what_follows(rollout)
-        report.seconds = time.perf_counter() - began
-        report.controllers, report.deaths = self._count_controllers()
+        report.deaths = int(self.env.stats(round_trips=False)["counters"]["deaths"])
         return report
 
     # Orders
@@ -296,10 +292,6 @@ class Collector:
         else:
             self._open[agents] = rollout.carry(self._latest, self._open[agents])
         self._latest = rollout
-
-    def _count_controllers(self) -> tuple[int, int]:
-        stats = self.env.stats(round_trips=False)
-        return len(stats["controllers"]), int(stats["counters"]["deaths"])
 
     def close(self) -> None:
         """Ends the environment and all its processes."""

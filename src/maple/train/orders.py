@@ -45,8 +45,6 @@ class Report:
     """Of the learner, those that were carried over from the rollout before not counted twice."""
     others: int = 0
     """Decisions of past selves."""
-    rounds: int = 0
-    seconds: float = 0.0
     version: int = 0
     """Of the weights that decided."""
     ended: list[Ended] = field(default_factory=list)
@@ -55,6 +53,5 @@ class Report:
     seats: int = 0
     parts: dict[str, float] = field(default_factory=dict)
     """The same, part by part."""
-    controllers: int = 0
     deaths: int = 0
     """Node processes that have died since the collector began."""

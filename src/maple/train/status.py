@@ -39,7 +39,6 @@ class Status:
     lag: float
     dropped: int
     workers_lost: int
-    controllers: int
     controllers_lost: int
     mix: str
     stage: int

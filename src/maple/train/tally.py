@@ -16,17 +16,12 @@ __all__ = ["Score", "Tally"]
 
 @dataclass(slots=True)
 class Score:
-    """Battles against one opponent: all, and the scores of the latest."""
+    """The scores of the latest battles against one opponent: a win is one, a tie a half."""
 
     window: int
-    battles: int = 0
-    points: float = 0.0
-    """A win is one, a tie a half."""
     latest: deque[float] = field(default_factory=deque)
 
     def add(self, score: float) -> None:
-        self.battles += 1
-        self.points += score
         self.latest.append(score)
         while len(self.latest) > self.window:
             self.latest.popleft()
@@ -55,7 +50,6 @@ class Tally:
         self.scores: dict[str, Score] = {}
         self.battles = 0
         self.cut_short = 0
-        self.turns = 0
 
     def add(self, ended: Iterable[Ended]) -> None:
         for one in ended:
@@ -63,7 +57,6 @@ class Tally:
                 self.cut_short += 1
                 continue
             self.battles += 1
-            self.turns += one.turns
             score = self.scores.setdefault(one.opponent, Score(self._window))
             score.add(one.score)
 
@@ -78,16 +71,12 @@ class Tally:
     def state(self) -> dict[str, Any]:
         """Plain data, for a checkpoint."""
         return {
-            "counts": [self.battles, self.cut_short, self.turns],
-            "scores": {
-                name: [score.battles, score.points, list(score.latest)]
-                for name, score in self.scores.items()
-            },
+            "counts": [self.battles, self.cut_short],
+            "scores": {name: list(score.latest) for name, score in self.scores.items()},
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.battles, self.cut_short, self.turns = state["counts"]
+        self.battles, self.cut_short = state["counts"]
         self.scores = {
-            name: Score(self._window, battles, points, deque(latest))
-            for name, (battles, points, latest) in state["scores"].items()
+            name: Score(self._window, deque(latest)) for name, latest in state["scores"].items()
         }

@@ -443,7 +443,6 @@ class Trainer:
             lag=float(np.mean([one.lag for one in gathered])),
             dropped=self._crew.dropped,
             workers_lost=self._crew.lost,
-            controllers=sum(report.controllers for report in reports),
             controllers_lost=sum(report.deaths for report in reports),
             mix=self._opponents.text,
             stage=self._opponents.stage,

@@ -38,7 +38,6 @@ STATUS = Status(
     lag=0.0,
     dropped=0,
     workers_lost=0,
-    controllers=2,
     controllers_lost=0,
     mix="random:0.3,self:0.7",
     stage=0,
