@@ -36,9 +36,7 @@ def test_a_folder_is_several_and_says_how_often_each_is_drawn(tmp_path: Path) ->
         ("c.txt: much", "the weight of c.txt is 'much'"),
     ],
 )
-def test_weights_that_make_no_sense_are_refused(
-    tmp_path: Path, weights: str, problem: str
-) -> None:
+def test_weights_that_make_no_sense_are_refused(tmp_path: Path, weights: str, problem: str) -> None:
     (tmp_path / "c.txt").write_text(TEAM, encoding="utf-8")
     (tmp_path / "weights.yml").write_text(weights, encoding="utf-8")
     with pytest.raises(ConfigError, match=problem):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from maple.train.config import TrainConfig, read_train_config
 from maple.train.rewards import load_reward_schedules
@@ -51,6 +52,15 @@ def _facts(format: str) -> Stage:
         return set_stage(
             read_train_config({"format": format, "bridge": str(bridge), "episodes": 1})
         )
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """As in a run on few cores; several would only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -28,7 +28,6 @@ def learner_of(
     learning: LearningConfig = LEARNING,
     ppo: PPOConfig | None = PLAIN,
 ) -> Learner:
-    torch.set_num_threads(1)
     return Learner(collected.actor.network, OBSERVATIONS, learning, ppo, seed=5)
 
 
