@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import yaml
 from jsonargparse import ArgumentError, ArgumentParser
@@ -18,6 +20,18 @@ __all__ = ["build_settings", "load_settings", "suggest"]
 Settings = TypeVar("Settings")
 
 _NAMES = 12
+_KEY = re.compile(r'[Kk]ey "(?:settings\.)?(\w+)"')
+_WORDS: Mapping[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    Path: "a path",
+    list: "a list, such as [a, b]",
+    tuple: "a list, such as [a, b]",
+    dict: "a mapping, such as {a: 1}",
+    type(None): "null",
+}
 _LIKENESS = 0.5
 
 
@@ -66,7 +80,7 @@ def build_settings(
         checked = parser.parse_object({"settings": plain})
         return kind(**vars(checked.settings), **built)
     except ArgumentError as error:
-        raise ConfigError(_shorten(str(error))) from error
+        raise ConfigError(_explain(str(error), plain, hints)) from error
 
 
 def _build_part(name: str, kind: type[Any], data: object) -> object:
@@ -106,6 +120,20 @@ def _yaml_problem(error: yaml.YAMLError) -> str:
     return str(error).partition("\n")[0]
 
 
-def _shorten(message: str) -> str:
-    """jsonargparse explains over several lines; the first two say which key and why."""
+def _explain(message: str, data: Mapping[str, Any], hints: Mapping[str, Any]) -> str:
+    """Which key has which value, and what it must be; jsonargparse has types for that."""
+    named = _KEY.search(message)
+    if named is not None and named[1] in data:
+        key = named[1]
+        return f"{key} is {data[key]!r}, but must be {_describe(hints[key])}"
     return " ".join(line.strip() for line in message.replace("settings.", "").splitlines()[:2])
+
+
+def _describe(kind: Any) -> str:  # noqa: ANN401 - a type
+    """A type in words."""
+    origin = get_origin(kind)
+    if origin is Literal:
+        return " or ".join(map(str, get_args(kind)))
+    if origin in (Union, UnionType):
+        return " or ".join(map(_describe, get_args(kind)))
+    return _WORDS.get(origin or kind, getattr(kind, "__name__", str(kind)))

@@ -106,6 +106,8 @@ def _session(options: Namespace, way: Way) -> Session:
     file = find_checkpoint(options.checkpoint)
     checkpoint = load_checkpoint(file)
     _refuse_sets(options.format or checkpoint.format)
+    if options.team is None and options.format is None and checkpoint.facts.get("wants_team"):
+        raise ConfigError(f"{checkpoint.format} wants a team: --team FILE gives the agent one")
     player = AgentPlayer(
         checkpoint,
         greedy=options.greedy,
@@ -261,7 +263,9 @@ def _build_parser() -> ArgumentParser:
         "environment, or none)",
     )
     where.add_argument(
-        "--username", metavar="NAME", help="what the agent is called (default: Maple and a number)"
+        "--username",
+        metavar="NAME",
+        help="what the agent is called (default: Maple and some letters)",
     )
     where.add_argument(
         "--password-file",

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Console
 
 from bridge.arguments import OneLineParser
-from bridge.errors import BridgeError, ConfigError
+from bridge.errors import BattleRejected, BridgeError, ConfigError
 from bridge.throughput.quantities import number
+from maple.agents.errors import CheckpointMismatch, CheckpointUnreadable
 
 from .config import TrainConfig, load_train_config, read_train_config
 from .display import Display, clock_time
+from .errors import RunNotFound, RunUnusable
 from .layout import Layout, lay_out
 from .options import describe_settings, read_overrides
 from .run_folder import RunFolder
@@ -51,6 +53,11 @@ status is 0 for a run that came to its end, 1 after an error, 2 for wrong settin
 was interrupted.
 """
 _INTERRUPTED: Final = 130
+# Errors of whoever gave the settings.
+_MISTAKES: Final = (
+    *(ConfigError, BattleRejected, CheckpointMismatch, CheckpointUnreadable),
+    *(RunNotFound, RunUnusable),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,18 +76,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 else load_train_config(options.config, given)
             )
             folder = None
-    except ConfigError as error:
-        return _fail(error, 2)
     except BridgeError as error:
-        return _fail(error, 1)
+        return _fail(error)
     layout = lay_out(config)
     set_environment(layout.threads)
     try:
         return _train(config, layout, folder, console)
-    except ConfigError as error:
-        return _fail(error, 2)
     except BridgeError as error:
-        return _fail(error, 1)
+        return _fail(error)
     except KeyboardInterrupt:
         print("maple.train: interrupted", file=sys.stderr)
         return _INTERRUPTED
@@ -102,11 +105,12 @@ def _train(config: TrainConfig, layout: Layout, resumed: RunFolder | None, conso
     check_opponents(config, stage.observations)
     folder = RunFolder.create(config) if resumed is None else resumed
     with folder.hold(), Display(console) as display:
-        if resumed is not None:
-            # Who goes on once more goes on with these.
-            folder.write_config(config)
         display.say(f"{folder.path}: {layout}")
-        return _run(config, stage, layout, folder, checkpoint, display)
+        try:
+            return _run(config, stage, layout, folder, checkpoint, display)
+        except KeyboardInterrupt:
+            display.say(f"to go on from the last checkpoint: {_resume(folder)}")
+            raise
 
 
 def _run(
@@ -127,13 +131,15 @@ def _run(
         Interruption() as interruption,
     ):
         trainer = Trainer(config, stage, layout, folder, checkpoint=checkpoint, show=display.show)
+        if checkpoint is not None:
+            _go_on(config, trainer, folder, display)
         try:
             ending = trainer.run(interruption)
         finally:
             trainer.close()
     display.close()
     _draw(config, folder, display)
-    _tell(trainer, folder, display)
+    _tell(config, trainer, folder, display, is_complete=ending is Ending.COMPLETE)
     if ending is Ending.INTERRUPTED:
         return _INTERRUPTED
     if config.evaluation.battles:
@@ -141,7 +147,24 @@ def _run(
     return 0 if trainer.is_saved else 1
 
 
-def _tell(trainer: Trainer, folder: RunFolder, display: Display) -> None:
+def _go_on(config: TrainConfig, trainer: Trainer, folder: RunFolder, display: Display) -> None:
+    counters = trainer.counters
+    display.say(
+        f"it goes on from update {number(counters.updates)}, after {clock_time(counters.seconds)} "
+        f"and {number(counters.decisions)} decisions"
+    )
+    # Who goes on once more goes on with these settings.
+    folder.write_config(config)
+
+
+def _tell(
+    config: TrainConfig,
+    trainer: Trainer,
+    folder: RunFolder,
+    display: Display,
+    *,
+    is_complete: bool,
+) -> None:
     counters = trainer.counters
     display.say(
         f"{number(counters.decisions)} decisions of {number(counters.battles)} battles in "
@@ -150,9 +173,24 @@ def _tell(trainer: Trainer, folder: RunFolder, display: Display) -> None:
     if not trainer.is_saved:
         lost = counters.updates - (trainer.saved or 0)
         display.say(f"the last {number(lost)} updates are in no checkpoint, and are done again")
-    path = shlex.quote(str(folder.path))
-    display.say(f"to go on:   python -m maple.train --resume {path}")
-    display.say(f"to measure: python -m maple.evaluate {path}")
+    display.say(f"to go on:   {_resume(folder)}{_longer(config) if is_complete else ''}")
+    teams = folder.read_config({}).teams
+    wanted = "" if teams is None else f" --teams {shlex.quote(teams)}"
+    display.say(f"to measure: python -m maple.evaluate {shlex.quote(str(folder.path))}{wanted}")
+
+
+def _resume(folder: RunFolder) -> str:
+    return f"python -m maple.train --resume {shlex.quote(str(folder.path))}"
+
+
+def _longer(config: TrainConfig) -> str:
+    """Twice as long as it was, for one that has come to its end."""
+    ends = ("minutes", "decisions", "episodes")
+    return "".join(
+        f" --{name} {2 * value:g}" if isinstance(value, float) else f" --{name} {2 * value}"
+        for name in ends
+        if (value := getattr(config, name)) is not None
+    )
 
 
 def _draw(config: TrainConfig, folder: RunFolder, display: Display) -> None:
@@ -217,6 +255,6 @@ def _settings() -> str:
     return "\n".join(lines)
 
 
-def _fail(error: BridgeError, status: int) -> int:
+def _fail(error: BridgeError) -> int:
     print(f"maple.train: {error.in_one_line()}", file=sys.stderr)
-    return status
+    return 2 if isinstance(error, _MISTAKES) else 1

@@ -342,7 +342,10 @@ def load_train_config(path: Path, overrides: Mapping[str, Any] | None = None) ->
 
     Paths in the file are relative to its folder.
     """
-    return load_settings(path, lambda data: read_train_config(data, overrides, path.parent))
+    if overrides:
+        # What is wrong may be in the file, or be given besides.
+        return read_train_config(load_settings(path, dict), overrides, path.parent)
+    return load_settings(path, lambda data: read_train_config(data, None, path.parent))
 
 
 def read_train_config(

@@ -86,7 +86,7 @@ def _draw(
     for side in axes.spines.values():
         side.set_visible(False)
     if curves:
-        axes.legend(fontsize=8, frameon=False)
+        axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 def _thinned(values: Column, each: int) -> Column:

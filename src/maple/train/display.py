@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from rich.console import Console, Group
+from rich.constrain import Constrain
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -21,6 +22,7 @@ __all__ = ["Display", "clock_time", "describe"]
 
 _LINE_SECONDS: Final = 10.0
 _WIDTH: Final = 60
+_MARGIN: Final = 3
 
 
 class Display:
@@ -59,7 +61,9 @@ class Display:
 
     def show(self, status: Status) -> None:
         if self._live is not None:
-            self._live.update(render(status), refresh=True)
+            # Ctrl-C writes two letters behind the last line, which must not become another one.
+            width = self._console.width - _MARGIN
+            self._live.update(Constrain(render(status), width), refresh=True)
         elif self._clock() >= self._next:
             self._next = self._clock() + _LINE_SECONDS
             self.say(describe(status))

@@ -8,6 +8,8 @@ from bridge.errors import ConfigError
 
 __all__ = ["read_mix"]
 
+_NAMES = ("self", "league", "random", "max", "heuristics")
+
 
 def read_mix(text: str) -> dict[str, float]:
     """The weight of each name in a mix; one without a number counts 1.
@@ -33,6 +35,8 @@ def _read_part(part: str) -> tuple[str, float]:
     try:
         weight = float(number)
     except ValueError:
+        if name in _NAMES:
+            raise ConfigError(f"the weight of {name} is {number!r}, but must be a number") from None
         # The path of a checkpoint may have a colon of its own.
         return part, 1.0
     if not name:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bridge.errors import ConfigError
+from bridge.settings import suggest
 from maple.agents import CheckpointMismatch, find_checkpoint, load_checkpoint
 from maple.env import Observations
 from maple.env.mixture import NAMED, SELF
@@ -209,6 +210,7 @@ def check_opponents(config: TrainConfig, observations: Observations) -> None:
 
 def _checkpoint(name: str) -> Path:
     if not Path(name).exists():
-        known = ", ".join(sorted(_KNOWN))
-        raise ConfigError(f"unknown opponent {name!r}: there are {known}, and paths of checkpoints")
+        raise ConfigError(
+            f"unknown opponent {name!r}, and no path of a checkpoint; {suggest(name, _KNOWN)}"
+        )
     return find_checkpoint(Path(name)).absolute()

@@ -25,7 +25,8 @@ class Threads:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.count} {'thread' if self.count == 1 else 'threads'} of torch: {self.reason}"
+        threads = "thread" if self.count == 1 else "threads"
+        return f"{self.count} {threads} of torch in each: {self.reason}"
 
 
 def physical_cores() -> int:
@@ -41,7 +42,7 @@ def choose_threads(processes: int, chosen: int | None = None, cores: int | None 
     if processes == 1:
         return Threads(cores, f"nothing else computes, so all of {_cores(cores)}")
     count = max(1, cores // processes)
-    return Threads(count, f"{processes} processes compute on {_cores(cores)}")
+    return Threads(count, f"{processes} processes share {_cores(cores)}")
 
 
 def set_environment(threads: Threads) -> None:

@@ -112,7 +112,6 @@ class Trainer:
         self._exploration = make_value(config.exploration)
         self._rewards = load_reward_schedules(config.reward)
         self._best: float | None = None
-        self._speed = _Speed()
         self._begins_anew = config.synchronous
         self._saved: int | None = None
         self.network = stage.make_network().to(choose_device(config.device))
@@ -130,6 +129,7 @@ class Trainer:
             if folder is None
             else Metrics(folder, tensorboard=config.tensorboard, update=self.counters.updates)
         )
+        self._speed = _Speed(time.perf_counter(), self.counters)
         self._crew = self._hire()
         self._publish()
 
@@ -359,6 +359,8 @@ class Trainer:
             "mix": self._opponents.text,
             "win_rates": {name: score.rate for name, score in self._tally.scores.items()},
         }
+        if self.stage.teams is not None:
+            facts["wants_team"] = True
         return Checkpoint.of(
             self.network,
             self.stage.observations,
@@ -391,7 +393,7 @@ class Trainer:
             )
         if checkpoint.config != self.stage.network:
             raise ConfigError(
-                "the network of a run stays what it is: begin another run with this one"
+                "the network of a run stays what it is: another network wants a run of its own"
             )
         checkpoint.require(self.stage.observations)
         self.network.load_state_dict(checkpoint.weights)
@@ -480,8 +482,8 @@ class Trainer:
 class _Speed:
     """How fast the last updates were."""
 
-    def __init__(self) -> None:
-        self._points: deque[tuple[float, int, int, float]] = deque()
+    def __init__(self, now: float, counters: Counters) -> None:
+        self._points = deque([(now, counters.decisions, counters.battles, 0.0)])
         self._waited = 0.0
 
     def add(self, now: float, counters: Counters, waited: float) -> None:
@@ -491,8 +493,6 @@ class _Speed:
             self._points.popleft()
 
     def _rate(self, index: int) -> float:
-        if len(self._points) < 2:
-            return 0.0
         first, last = self._points[0], self._points[-1]
         return (last[index] - first[index]) / (last[0] - first[0])
 

@@ -29,11 +29,12 @@ def line(choice: Choice, layout: Layout, speed: float, *, is_best: bool) -> str:
 def as_yaml(search: Search) -> str:
     """The best settings, and what they were best for."""
     speed = number(round(search.speeds[search.best]))
-    better = (
-        "those that were given"
-        if search.best == search.start
-        else f"{number(search.gain)} times as fast as those that were given"
-    )
+    if search.best != search.start:
+        better = f"{number(search.gain)} times as fast as those that were given"
+    elif len(search.speeds) > 1:
+        better = f"with those that were given; {len(search.speeds) - 1} others were not faster"
+    else:
+        better = "with those that were given; no others were tried"
     config = search.config
     what = f"{config.format}, {config.network.kind}, {config.opponents.mix}"
     head = f"# {what}, on {cpu_count()} cores:\n# {speed} decisions/s, {better}\n"

@@ -49,7 +49,7 @@ def test_a_run_leaves_all_that_there_is_to_know_of_it(small: Small, tmp_path: Pa
     file = write(config, tmp_path / "train.yml")
     told = train("--config", str(file), "--profile", "--profile-name", "first", folder=tmp_path)
     folder = RunFolder(config.folder / "one")
-    assert "1 thread of torch: as was asked for" in told
+    assert "1 thread of torch in each: as was asked for" in told
     assert "random: won" in told
     assert f"--resume {folder.path}" in told
     for path in (folder.log, folder.metrics, folder.curves, folder.best, folder.latest):
@@ -87,13 +87,19 @@ def test_a_run_does_not_need_the_files_that_it_was_begun_with(small: Small, tmp_
 
 
 @pytest.mark.parametrize(
-    ("arguments", "problem", "status"),
+    ("arguments", "problem"),
     [
-        (["--opponents.mix", "randm"], "unknown opponent 'randm'", 2),
-        (["--evaluation.against", "random,nobody"], "unknown opponent 'nobody'", 2),
-        (["--device", "cuda:77"], "device is cuda:77, and torch says", 2),
-        (["--format", "gen99ou"], "gen99ou", 1),
-        (["--paralell", "16"], "did you mean 'parallel'", 2),
+        (["--opponents.mix", "randm"], "did you mean 'random'?"),
+        (["--evaluation.against", "random,nobody"], "unknown opponent 'nobody'"),
+        (["--device", "cuda:77"], "device is cuda:77, and torch says"),
+        (["--format", "gen99ou"], "gen99ou"),
+        (["--teams", "nowhere", "--format", "gen9ou"], "nowhere"),
+        (["--paralell", "16"], "did you mean 'parallel'"),
+        (["--episodes", "abc"], "episodes is 'abc', but must be a whole number or null"),
+        (["--network.kind", "lstmm"], "network: kind is 'lstmm', but must be mlp or lstm or"),
+        (["--synchronous", "maybe"], "synchronous is 'maybe', but must be true or false"),
+        (["--opponents.stages", "random"], "must be a list"),
+        (["--opponents.mix", "random:abc"], "the weight of random is 'abc'"),
     ],
 )
 def test_a_mistake_is_told_before_there_is_a_folder(
@@ -102,11 +108,12 @@ def test_a_mistake_is_told_before_there_is_a_folder(
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
     problem: str,
-    status: int,
 ) -> None:
     file = write(small(), tmp_path / "train.yml")
-    assert main(["--config", str(file), *arguments]) == status
-    assert problem in capsys.readouterr().err
+    assert main(["--config", str(file), *arguments]) == 2
+    [told] = capsys.readouterr().err.splitlines()
+    assert problem in told
+    assert "train.yml" not in told
     assert not (tmp_path / "runs").exists()
 
 
@@ -119,8 +126,21 @@ def test_a_checkpoint_that_observes_something_else_is_told_at_once(
     second = write(
         small(**other, opponents={"mix": f"{tmp_path}/runs/one:1"}), tmp_path / "second.yml"
     )
-    assert main(["--config", str(second)]) == 1
+    assert main(["--config", str(second)]) == 2
     assert f"{tmp_path}/runs/one: the network of this checkpoint" in capsys.readouterr().err
+
+
+def test_a_run_that_cannot_go_on_like_that_can_go_on_as_it_was(
+    small: Small, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(small(workers=0, decisions=256), tmp_path / "train.yml")
+    train("--config", str(file), folder=tmp_path)
+    folder = RunFolder(tmp_path / "runs" / "one")
+    assert main(["--resume", str(folder.path), "--network.kind", "lstm"]) == 2
+    assert "another network wants a run of its own" in capsys.readouterr().err
+    told = train("--resume", str(folder.path), "--decisions", "512", folder=tmp_path)
+    assert "it goes on from update 1," in told
+    assert f"--resume {folder.path} --decisions 1024" in told
 
 
 @pytest.mark.parametrize("option", ["name", "folder"])

@@ -41,7 +41,7 @@ def test_what_is_given_counts_more_and_nobody_is_without_work() -> None:
 
 def test_it_says_what_was_chosen_and_why() -> None:
     assert str(layout(8, workers=1, pool=1, threads=3)) == (
-        "1 process plays, with 1 Node process; 3 threads of torch: as was asked for"
+        "1 process plays, with 1 Node process; 3 threads of torch in each: as was asked for"
     )
 
 
