@@ -58,6 +58,8 @@ class Collector:
         self._latest: Rollout | None = None
         self._returns = np.zeros(agents)
         self._parts_of_returns: dict[str, Any] = {}
+        self._deaths = 0
+        """Those that were told."""
         self._mix: dict[str, float] = {}
         self._rewards: dict[str, float] = {}
         profiler = get_profiler()
@@ -99,7 +101,8 @@ class Collector:
             self._decide(rollout, order, report)
             self._receive(report)
         self._value_what_follows(rollout)
-        report.deaths = int(self.env.stats(round_trips=False)["counters"]["deaths"])
+        deaths = int(self.env.stats(round_trips=False)["counters"]["deaths"])
+        report.deaths, self._deaths = deaths - self._deaths, deaths
         return report
 
     # Orders

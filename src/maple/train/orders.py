@@ -54,4 +54,4 @@ class Report:
     parts: dict[str, float] = field(default_factory=dict)
     """The same, part by part."""
     deaths: int = 0
-    """Node processes that have died since the collector began."""
+    """Node processes that have died since the report before."""

@@ -112,6 +112,7 @@ class Trainer:
         self._exploration = make_value(config.exploration)
         self._rewards = load_reward_schedules(config.reward)
         self._best: float | None = None
+        self._controllers_lost = 0
         self._begins_anew = config.synchronous
         self._saved: int | None = None
         self.network = stage.make_network().to(choose_device(config.device))
@@ -266,6 +267,7 @@ class Trainer:
         decisions = sum(report.decisions for report in reports)
         self.counters.decisions += decisions
         self.counters.battles += len(ended)
+        self._controllers_lost += sum(report.deaths for report in reports)
         self._tally.add(ended)
         self._tally.forget_all_but(self._opponents.known)
         profiler.step(decisions)
@@ -445,7 +447,7 @@ class Trainer:
             lag=float(np.mean([one.lag for one in gathered])),
             dropped=self._crew.dropped,
             workers_lost=self._crew.lost,
-            controllers_lost=sum(report.deaths for report in reports),
+            controllers_lost=self._controllers_lost,
             mix=self._opponents.text,
             stage=self._opponents.stage,
             stages=len(self.config.opponents.stages),
