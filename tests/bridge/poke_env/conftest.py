@@ -1,4 +1,4 @@
-"""A pool that all these tests share, and players who have to leave it as they found it."""
+"""A pool that the tests of a module share, and players who have to leave it as they found it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .cast import FORMAT, leave
 P = TypeVar("P", bound=Player)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(own_cache: None) -> Iterator[LocalServerConfiguration]:
     """Two controllers, and nobody in the lobby."""
     with local_server(pool=2, warmup_battles=0) as configuration:

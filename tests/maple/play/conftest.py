@@ -1,4 +1,4 @@
-"""A server that all these tests share, and a look at what they leave behind."""
+"""A server that the tests of a module share, and a look at what they leave behind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def battles(own_cache: None) -> list[RecordedBattle]:
     return record(MATCHUPS)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def url(own_cache: None) -> Iterator[str]:
     """`python -m bridge.serve`, as whoever has a WebSocket reaches it."""
     with servers() as start:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from maple.train.config import TrainConfig, plain
 from maple.train.run_folder import RunFolder
 
 Small = Callable[..., TrainConfig]
+Train = Callable[..., str]
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -26,28 +25,30 @@ def write(config: TrainConfig, file: Path) -> Path:
     return file
 
 
-def train(*arguments: str, folder: Path) -> str:
+@pytest.fixture
+def train(capsys: pytest.CaptureFixture[str]) -> Train:
     """What a run that comes to its end says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "maple.train", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-        cwd=folder,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stderr
+
+    def run(*arguments: str) -> str:
+        capsys.readouterr()
+        status = main(arguments)
+        told = capsys.readouterr().err
+        assert status == 0, told
+        return told
+
+    return run
 
 
-def test_a_run_leaves_all_that_there_is_to_know_of_it(small: Small, tmp_path: Path) -> None:
+def test_a_run_leaves_all_that_there_is_to_know_of_it(
+    small: Small, tmp_path: Path, train: Train
+) -> None:
     config = small(
         workers=1,
         tensorboard=True,
         evaluation={"battles": 4, "against": ["random"], "replays": 1},
     )
     file = write(config, tmp_path / "train.yml")
-    told = train("--config", str(file), "--profile", "--profile-name", "first", folder=tmp_path)
+    told = train("--config", str(file), "--profile", "--profile-name", "first")
     folder = RunFolder(config.folder / "one")
     assert "1 thread of torch in each: as was asked for" in told
     assert "random: won" in told
@@ -62,16 +63,20 @@ def test_a_run_leaves_all_that_there_is_to_know_of_it(small: Small, tmp_path: Pa
     assert list(folder.tensorboard.iterdir())
 
 
-def test_settings_that_are_given_when_it_goes_on_stay(small: Small, tmp_path: Path) -> None:
+def test_settings_that_are_given_when_it_goes_on_stay(
+    small: Small, tmp_path: Path, train: Train
+) -> None:
     file = write(small(workers=0, decisions=256), tmp_path / "train.yml")
-    train("--config", str(file), folder=tmp_path)
+    train("--config", str(file))
     folder = RunFolder(tmp_path / "runs" / "one")
-    train("--resume", str(folder.path), "--decisions", "1e3", folder=tmp_path)
+    train("--resume", str(folder.path), "--decisions", "1e3")
     assert folder.read_config({}).decisions == 1000
     assert load_checkpoint(folder.latest).facts["decisions"] >= 1000
 
 
-def test_a_run_does_not_need_the_files_that_it_was_begun_with(small: Small, tmp_path: Path) -> None:
+def test_a_run_does_not_need_the_files_that_it_was_begun_with(
+    small: Small, tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "reward.yml").write_text("knock_out: 0.25\n", encoding="utf-8")
     (tmp_path / "conf" / "bridge.yml").write_text("warmup_battles: 0\n", encoding="utf-8")
@@ -79,11 +84,13 @@ def test_a_run_does_not_need_the_files_that_it_was_begun_with(small: Small, tmp_
     data = plain(small(workers=0, decisions=256)) | settings
     file = tmp_path / "conf" / "train.yml"
     file.write_text(yaml.safe_dump(data), encoding="utf-8")
-    train("--config", "conf/train.yml", folder=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    train("--config", "conf/train.yml")
     (tmp_path / "conf").rename(tmp_path / "elsewhere")
     folder = tmp_path / "runs" / "one"
     assert RunFolder(folder).read_config({}).reward == {"knock_out": 0.25}
-    train("--resume", str(folder), "--decisions", "512", folder=tmp_path.parent)
+    monkeypatch.chdir(tmp_path.parent)
+    train("--resume", str(folder), "--decisions", "512")
 
 
 @pytest.mark.parametrize(
@@ -118,10 +125,10 @@ def test_a_mistake_is_told_before_there_is_a_folder(
 
 
 def test_a_checkpoint_that_observes_something_else_is_told_at_once(
-    small: Small, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small: Small, tmp_path: Path, capsys: pytest.CaptureFixture[str], train: Train
 ) -> None:
     first = write(small(workers=0, decisions=256), tmp_path / "first.yml")
-    train("--config", str(first), folder=tmp_path)
+    train("--config", str(first))
     other: dict[str, Any] = {"name": "two", "format": "gen9randombattle"}
     second = write(
         small(**other, opponents={"mix": f"{tmp_path}/runs/one:1"}), tmp_path / "second.yml"
@@ -131,14 +138,14 @@ def test_a_checkpoint_that_observes_something_else_is_told_at_once(
 
 
 def test_a_run_that_cannot_go_on_like_that_can_go_on_as_it_was(
-    small: Small, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small: Small, tmp_path: Path, capsys: pytest.CaptureFixture[str], train: Train
 ) -> None:
     file = write(small(workers=0, decisions=256), tmp_path / "train.yml")
-    train("--config", str(file), folder=tmp_path)
+    train("--config", str(file))
     folder = RunFolder(tmp_path / "runs" / "one")
     assert main(["--resume", str(folder.path), "--network.kind", "lstm"]) == 2
     assert "another network wants a run of its own" in capsys.readouterr().err
-    told = train("--resume", str(folder.path), "--decisions", "512", folder=tmp_path)
+    told = train("--resume", str(folder.path), "--decisions", "512")
     assert "it goes on from update 1," in told
     assert f"--resume {folder.path} --decisions 1024" in told
 
@@ -152,7 +159,9 @@ def test_a_run_goes_on_where_it_is(
     assert f"--{option} changes nothing" in capsys.readouterr().err
 
 
-def test_a_synchronous_run_of_short_battles_warns(small: Small, tmp_path: Path) -> None:
+def test_a_synchronous_run_of_short_battles_warns(
+    small: Small, tmp_path: Path, train: Train
+) -> None:
     config = small(workers=0, synchronous=True, checkpoints={"every": 1}, decisions=512)
-    told = train("--config", str(write(config, tmp_path / "train.yml")), folder=tmp_path)
+    told = train("--config", str(write(config, tmp_path / "train.yml")))
     assert "few will come to their end" in told
