@@ -106,12 +106,12 @@ class Search:
         self._settings.insert(0, name)
 
     def _steps(self) -> Iterator[tuple[str, int]]:
-        """All there are, the one that was made last first."""
+        """All there are: the one that was made last, then each setting once before any twice."""
         if self._stepped is not None and self._stepped[0] == self._settings[0]:
             yield self._stepped
-        for name in self._settings:
-            yield name, +1
-            yield name, -1
+        for step in (+1, -1):
+            for name in self._settings:
+                yield name, step
 
     def _neighbour(self, name: str, step: int) -> Choice | None:
         """The best with one setting changed by a step; None where there is none."""

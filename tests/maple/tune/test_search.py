@@ -78,6 +78,17 @@ def test_a_step_that_paid_is_made_again_before_others() -> None:
     assert [choice.parallel for choice in tried[:5]] == [64, 128, 256, 512, 1024]
 
 
+def test_each_setting_has_its_turn_before_any_has_a_second() -> None:
+    tried = climb(search(workers=1, threads=2), lambda _: 1.0)
+    changed = [
+        name
+        for choice in tried[1:6]
+        for name in SETTINGS
+        if getattr(choice, name) != getattr(tried[0], name)
+    ]
+    assert changed == list(SETTINGS)
+
+
 def test_what_may_be_noise_is_no_reason_to_change() -> None:
     found = search()
     climb(found, lambda choice: 1.04 if choice != found.start else 1.0)
