@@ -92,8 +92,8 @@ def _tune(search: Search, until: float, seconds: float) -> int:
     longest = 0.0
     while (choice := search.next()) is not None:
         began = time.monotonic()
-        # The settings that were given are measured in any case.
-        if search.speeds and began + longest > until:
+        # Each setting has its turn in any case.
+        if not search.has_untried and began + longest > until:
             _say("the time is up; --minutes gives it more, and there is more to try")
             return 0
         _try(stage, search, choice, seconds)
@@ -139,7 +139,7 @@ def _parse(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[st
         "--config", type=Path, metavar="FILE", help="what is trained, as config/train.yml"
     )
     parser.add_argument(
-        "--minutes", type=positive, default=1.0, help="how long it takes, about (1)"
+        "--minutes", type=positive, default=1.0, help="after which no more is tried (1)"
     )
     parser.add_argument(
         "--seconds",

@@ -1,7 +1,8 @@
 """What is tried next, and what is best: decisions alone. Starts nothing and knows no clock.
 
 From the best choice so far one setting is changed by a step, up or down; what is better by more
-than noise is the best from then on. A step that paid is made again before others are tried.
+than noise is the best from then on. Each setting has its turn; after that, a step that paid is made
+again before others are tried.
 """
 
 from __future__ import annotations
@@ -67,11 +68,17 @@ class Search:
         self.best = self.start
         self.speeds: dict[Choice, float] = {}
         """Of what was tried, in that order; 0 for what does not run."""
+        self._untried = list(settings)
         self._stepped: tuple[str, int] | None = None
         """How what is tried now differs from the best."""
 
     def __repr__(self) -> str:
         return f"<Search: {len(self.speeds)} tried, best {self.best}>"
+
+    @property
+    def has_untried(self) -> bool:
+        """Whether there are settings that have not had their turn."""
+        return bool(self._untried)
 
     @property
     def gain(self) -> float:
@@ -91,11 +98,16 @@ class Search:
             if found is not None and found not in self.speeds:
                 self._stepped = name, step
                 return found
+            if name in self._untried and step < 0:
+                # There is no step to take.
+                self._untried.remove(name)
         return None
 
     def hear(self, choice: Choice, speed: float) -> None:
         """Takes note of how fast a choice is."""
         self.speeds[choice] = speed
+        if self._stepped is not None and self._stepped[0] in self._untried:
+            self._untried.remove(self._stepped[0])
         if speed <= self.speeds[self.best] * (1 + _NOISE):
             return
         self.best = choice
@@ -106,12 +118,15 @@ class Search:
         self._settings.insert(0, name)
 
     def _steps(self) -> Iterator[tuple[str, int]]:
-        """All there are: the one that was made last, then each setting once before any twice."""
+        """All there are: first of settings that have had no turn, then the one that paid last."""
+        for name in [*self._untried]:
+            yield name, +1
+            yield name, -1
         if self._stepped is not None and self._stepped[0] == self._settings[0]:
             yield self._stepped
-        for step in (+1, -1):
-            for name in self._settings:
-                yield name, step
+        for name in self._settings:
+            yield name, +1
+            yield name, -1
 
     def _neighbour(self, name: str, step: int) -> Choice | None:
         """The best with one setting changed by a step; None where there is none."""

@@ -73,9 +73,9 @@ def test_the_top_of_a_hill_is_found() -> None:
 
 
 def test_a_step_that_paid_is_made_again_before_others() -> None:
-    found = search(parallel=64)
+    found = search(["workers", "parallel"], parallel=64)
     tried = climb(found, lambda choice: float(choice.parallel))
-    assert [choice.parallel for choice in tried[:5]] == [64, 128, 256, 512, 1024]
+    assert [choice.parallel for choice in tried[:6]] == [64, 64, 128, 256, 512, 1024]
 
 
 def test_each_setting_has_its_turn_before_any_has_a_second() -> None:
@@ -87,6 +87,22 @@ def test_each_setting_has_its_turn_before_any_has_a_second() -> None:
         if getattr(choice, name) != getattr(tried[0], name)
     ]
     assert changed == list(SETTINGS)
+
+
+def test_settings_that_have_had_no_turn_are_known() -> None:
+    found = search(["parallel", "batch"])
+    told = []
+    for speed in (1.0, 2.0, 1.0):
+        choice = found.next()
+        assert choice is not None
+        told.append(found.has_untried)
+        found.hear(choice, speed)
+    assert told == [True, True, True]
+    assert not found.has_untried
+    # One that has no step to take has had its turn.
+    found = search(["parallel"], parallel=1024, batch=2048, pool=1024, workers=0)
+    climb(found, lambda _: 1.0)
+    assert not found.has_untried
 
 
 def test_what_may_be_noise_is_no_reason_to_change() -> None:
